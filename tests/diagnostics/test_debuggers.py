@@ -142,37 +142,23 @@ def test_a_breakpoint_in_a_branch_is_come_to(script: Path, pdb: Any, how: str) -
     assert debugger("p factor").strip() == "2"
 
 
-def test_both_sides_of_a_branch_are_come_to_at_capture(script: Path, pdb: Any) -> None:
-    """B1: both sides are captured, so that breakpoints on both of them stop."""
+def test_places_and_texts_are_the_users(script: Path, pdb: Any) -> None:
+    """B1, F2: capture comes to both sides; "list" and "where" show the user's file and frames."""
     debugger = pdb("-m", "pdb", str(script), "static")
-    debugger("b 10")
-    debugger("b 13")
+    for line in (BRANCH, 13, LAST):
+        debugger(f"b {line}")
     debugger("c")
-    assert debugger.place() == (10, "scaled", "y = x * factor")
+    assert debugger.place() == (BRANCH, "scaled", "y = x * factor")
+    shown = debugger("l 8, 14")
+    assert [line for line in PROGRAM.splitlines()[7:14] if line not in shown] == []
     debugger("c")
     assert debugger.place() == (13, "scaled", "y = x - 1")
-
-
-def test_where_names_the_callers(script: Path, pdb: Any) -> None:
-    """F2: the user's frames are all there, each at its line, with the text of the line."""
-    debugger = pdb("-m", "pdb", str(script), "static")
-    debugger(f"b {LAST}")
     debugger("c")
     assert debugger.place() == (LAST, "scaled", "return y")
-    shown = re.findall(r"^. \S*net\.py\((\d+)\)(\w+|<module>)\(\)\n-> (.*)$", debugger("w"), re.M)
-    assert ("20", "model", "total = scaled(total, step + 1)") in shown
-    assert shown[-1] == ("14", "scaled", "return y")
-    assert shown[0][1] == "<module>"
-
-
-def test_list_shows_the_text_of_the_user(script: Path, pdb: Any) -> None:
-    """F2: the debugger reads the user's file, never generated text."""
-    debugger = pdb("-m", "pdb", str(script), "static")
-    debugger(f"b {BRANCH}")
-    debugger("c")
-    shown = debugger("l 8, 14")
-    lines = PROGRAM.splitlines()
-    assert [line for line in lines[7:14] if line not in shown] == []
+    frames = re.findall(r"^. \S*net\.py\((\d+)\)(\w+|<module>)\(\)\n-> (.*)$", debugger("w"), re.M)
+    assert ("20", "model", "total = scaled(total, step + 1)") in frames
+    assert frames[-1] == ("14", "scaled", "return y")
+    assert frames[0][1] == "<module>"
 
 
 def test_a_call_of_breakpoint_stops_in_the_users_line(tmp_path: Path, pdb: Any) -> None:

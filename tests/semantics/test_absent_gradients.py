@@ -126,6 +126,7 @@ def test_what_a_branch_leaves_out(body: str) -> None:
         np.testing.assert_allclose(gradient_of(static, values), want, rtol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_in_a_training_step(body: str) -> None:
     """C7: by ``paddle.grad`` in the program, also where another gradient is to come."""

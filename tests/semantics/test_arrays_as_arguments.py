@@ -105,6 +105,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sampled(3, also=["chosen"])
 @pytest.mark.parametrize("name", BODIES)
 def test_an_array(name: str) -> None:
     """G1, E5: what an array among the arguments is, gives, and holds behind the call."""
@@ -156,6 +157,7 @@ BOUND = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("change", {**CHANGES, **BOUND})
 @pytest.mark.parametrize("place", PLACES)
 def test_in_what_holds_it(place: str, change: str) -> None:

@@ -53,6 +53,7 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.filterwarnings("ignore:.*encountered")
 def test_arrays_in_expressions(expression: str) -> None:

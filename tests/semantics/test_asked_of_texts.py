@@ -90,6 +90,9 @@ BODIES = {
 }
 
 
+@pytest.mark.sampled(
+    3, also=["a branch", "no number", "a list of those that are new", "the longest one"]
+)
 @pytest.mark.parametrize("case", BODIES)
 def test_a_text_is_asked(case: str) -> None:
     """E1, F1: what Python's text answers, on each run."""

@@ -303,12 +303,14 @@ def check(body: str, optimizer: str) -> None:
     assert trained(body, optimizer, lambda f: d2s.to_static(f, full_graph=True)) == want
 
 
+@pytest.mark.sampled(3, also=["dropped in a branch"])
 @pytest.mark.parametrize("name", BRANCHES)
 def test_branches(name: str) -> None:
     """F3: a branch may call backward() and step; some runs may have no gradients."""
     check(BRANCHES[name], "sgd")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("optimizer", [name for name in OPTIMIZERS if name != "sgd"])
 @pytest.mark.parametrize("name", ["skipped", "stepped behind"])
 def test_optimizers_in_branches(name: str, optimizer: str) -> None:

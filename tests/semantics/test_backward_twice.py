@@ -102,6 +102,9 @@ def seen(f, made, way):
     return found
 
 
+@pytest.mark.sampled(
+    3, also=["return norm(paddle.stack([x, x * x, x * w])) * x-with_a_step_between"]
+)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("body", [*PROGRAMS.values(), *SINGLE.values(), *LOOPED.values()])
 def test_by_default_it_is_what_dygraph_does(body: str, way) -> None:

@@ -224,6 +224,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("kind", FLOATS)
 def test_floating_input(name: str, kind: str) -> None:

@@ -491,6 +491,7 @@ ONE = (
 ).split()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ONE)
 def test_math_of_one_number(name: str) -> None:
     """E1: a Python number of the right type; outside of the domain the run raises as Python."""

@@ -72,6 +72,7 @@ def test_the_greatest_of_numbers_of_two_kinds(items: str) -> None:
     assert_same(f, *((X, scalar(n), scalar(m)) for n, m in numbers), grad=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axis", [0, 1, -1, 2, -2, -3])
 @pytest.mark.parametrize("call", ["paddle.stack(out, axis={})", "paddle.stack(out, {}) * 2"])
 def test_stacking_a_grown_list_along_any_axis(call: str, axis: int) -> None:

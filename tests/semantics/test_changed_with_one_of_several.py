@@ -111,6 +111,7 @@ def function(body: str) -> Any:
     return function_of(text, heapq=heapq, operator=operator, Keeper=Keeper, **scope)
 
 
+@pytest.mark.sampled(3, also=["*= of one of several"])
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
 def test_it_is_as_in_dygraph(body: str) -> None:
     """D2: each run changes it with what it has."""

@@ -179,6 +179,7 @@ SCENES: dict[str, str] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SCENES)
 def test_keys_that_a_tensor_chooses(name: str) -> None:
     """B6: combinations of parts that no run has raised ``KeyError``, or were looked up."""

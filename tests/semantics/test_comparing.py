@@ -66,6 +66,7 @@ def texts(table: str) -> list[str]:
 SCOPE = {"Pair": Pair, "Node": Node, "deque": collections.deque}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", texts(DECIDED))
 def test_as_a_condition(text: str) -> None:
     """B1, B5: in an ``if``, and as a value."""
@@ -89,6 +90,15 @@ def test_in_order(text: str) -> None:
     assert_same(function_of(f"def f(x, n, m): return {text}", "f", **SCOPE), *CALLS)
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "bisect.bisect([], n)",
+        "bisect.bisect_right([1, 2, 3, 4], n, 1, hi=3)",
+        "bisect.bisect_left([n, 2, 3], 2)",
+        "bisect.bisect_left([5, 6], x[2], key=abs)",
+    ],
+)
 @pytest.mark.parametrize("text", texts(RANKED))
 def test_of_heapq_and_bisect(text: str) -> None:
     """E1: the largest, the smallest, and where something belongs."""
@@ -160,6 +170,7 @@ class Rounded(Price):
         return self.value.round() != other.value.round() if isinstance(other, Price) else True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
 @pytest.mark.parametrize("right", ["Price(x[1])", "Rounded(x[1])", "3", "None"])
 def test_comparisons_that_python_makes_of_others(symbol: str, right: str) -> None:

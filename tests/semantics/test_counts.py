@@ -120,6 +120,7 @@ def body(form: str, start: tuple[Any, ...]) -> str:
     return (HEAD + "\ndef f(x):" + lines).replace("{start}", repr(start))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("start", [(), (1,), (10, -3), (0.5, 0.25), (1000,)])
 @pytest.mark.parametrize("form", FORMS)
 def test_numbers_are_taken_as_in_dygraph(form: str, start: tuple[Any, ...]) -> None:

@@ -27,6 +27,7 @@ def called(body: str) -> object:
     return function_of(f"import collections, heapq, paddle\n\ndef f(x):\n{lines}", "f")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "body",
     [
@@ -121,6 +122,7 @@ ADDED = [
 ]
 
 
+@pytest.mark.sampled(3, also=["s = {float(v) / 4 for v in x}\\nreturn list(s), sum(s)"])
 @pytest.mark.parametrize("body", ADDED)
 def test_the_order_of_a_set(body: str) -> None:
     """D2: it is that of the set of Python's to which the same items are added."""
@@ -545,6 +547,7 @@ UNPACKED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", UNPACKED)
 def test_dicts_that_are_unpacked(name: str) -> None:
     """D2, A1: ``{**d}`` has what ``d`` has on the run, in its order, and is another dict."""

@@ -135,6 +135,7 @@ def f(x, w):
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_path_that_was_taken_decides(name: str) -> None:
     """C7: ``stop_gradient``, ``is_leaf`` and the gradients, for runs on all paths."""

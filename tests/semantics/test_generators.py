@@ -168,6 +168,7 @@ TAKEN = [
 ]
 
 
+@pytest.mark.sampled(2, also=["len([*positive(x)]), len({k for k, _ in numbered(x, 2)})"])
 @pytest.mark.parametrize("taken", TAKEN)
 def test_functions_that_take_the_items(taken: str) -> None:
     """A6: what Python's functions give of the items."""

@@ -316,6 +316,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("goes", [(0,), (1,), (0, 2)])
 @pytest.mark.parametrize("hooked", [(0,), (1,), (0, 1, 2)])
 @pytest.mark.parametrize("name", RESULTS)
@@ -360,6 +361,7 @@ def test_hooks_on_results(name: str, hooked: tuple[int, ...], goes: tuple[int, .
             np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("which", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("inputs", ["w", "v", "wv", "vw", "h", "hx"])
 @pytest.mark.parametrize("name", ["straight", "a loop", "a history"])

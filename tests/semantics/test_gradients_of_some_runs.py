@@ -114,6 +114,7 @@ def seen(name: str, optimizer: str, capsys: Any, **options: Any) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

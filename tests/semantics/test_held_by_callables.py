@@ -135,6 +135,7 @@ def test_it_changes_on_each_run(way) -> None:
     assert after(lambda f: d2s.to_static(f, full_graph=True), always, way) == want
 
 
+@pytest.mark.sampled(3, also=["for_numbers-by_function_bound_to_a_dict"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("function", [on_a_path, for_numbers], ids=lambda each: each.__name__)
 def test_it_changes_on_a_path(function, way) -> None:

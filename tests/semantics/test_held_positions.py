@@ -56,6 +56,7 @@ def test_what_is_read(key) -> None:
     assert_same(taken, TABLE)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("item", [5.0, paddle.to_tensor(5.0)], ids=["number", "tensor"])
 @pytest.mark.parametrize("key", KEYS)
 def test_what_is_written(key, item) -> None:

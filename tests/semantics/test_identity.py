@@ -64,6 +64,7 @@ def model(body: str) -> tuple[Any, list[Any], Any]:
     return net, now(), lambda: (now(), net.c is net.b)
 
 
+@pytest.mark.sampled(3, also=["before an exception", "another name"])
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_contents_gradient_and_identity(body: str) -> None:
     """F3: what somebody else holds has dygraph's contents after each run; it is the same tensor."""

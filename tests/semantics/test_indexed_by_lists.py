@@ -142,6 +142,7 @@ DEEP = {
 ITEMS = {"row": "v", "column": "v.unsqueeze(1)", "matrix": "v.unsqueeze(1) * v"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("key", "item", "deep"),
     [

@@ -289,6 +289,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_tensor_of_one_of_several_objects(name: str) -> None:
     """A1, B2: lost in the object as one program; refused, and right as several."""

@@ -67,6 +67,7 @@ def of(made: str, use: str) -> object:
     return function_of("import itertools\n\ndef f(x):\n" + textwrap.indent(body, "    "), "f")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("use", TWICE)
 def test_nothing_is_left_behind_the_first_loop(use: str, made: str) -> None:

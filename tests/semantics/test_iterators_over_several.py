@@ -54,7 +54,7 @@ def made(kind: str, *lines: str) -> object:
     )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("use", TAKEN_AT_ONCE)
 def test_taken_at_once(use: str, kind: str) -> None:

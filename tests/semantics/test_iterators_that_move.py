@@ -96,6 +96,7 @@ def f(x):
     )
 
 
+@pytest.mark.sampled(3, also=["of an attribute"])
 @pytest.mark.parametrize("take", UNPACKED)
 def test_a_sequence_is_unpacked_on_some_runs(take: str) -> None:
     """A1: how far its iterator has come is a number of the run, or it is refused."""
@@ -125,6 +126,7 @@ def test_what_is_unpacked_on_some_runs_is_refused(take: str, source: str) -> Non
     assert found == [function(x)[1] for x in calls * 2]
 
 
+@pytest.mark.sampled(3, also=["added to a list"])
 @pytest.mark.parametrize(
     "take",
     sorted(UNPACKED.keys() - {"in a function", "as arguments", "of an attribute", "of a list"}),

@@ -149,6 +149,7 @@ def state_of(function: Any) -> Any:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("name", KEPT)
 def test_is_what_dygraph_leaves(name: str, head: str) -> None:

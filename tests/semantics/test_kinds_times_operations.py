@@ -297,6 +297,7 @@ def _registered() -> Any:
         yield
 
 
+@pytest.mark.sampled(2, also=["registered-in another container"])
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_a_container_means_what_it_means_in_dygraph(name: str, place: str) -> None:
     """B2, B4, C3, D1, G1: value, gradient, class and output are those of dygraph."""

@@ -34,6 +34,7 @@ def f(x, n):
 """A list that a static loop grows, and what is done with it afterwards."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.row(74)
 @pytest.mark.parametrize(
     "after",
@@ -55,7 +56,7 @@ def test_reading_a_list_that_a_loop_has_grown(after: str) -> None:
     assert_same(function_of(GROWN.format(after=after)), *counts())
 
 
-@pytest.mark.sampled(6, also=["True-out.reverse()"])
+@pytest.mark.sampled(3, also=["True-out.reverse()"])
 @pytest.mark.row(76)
 @pytest.mark.parametrize(
     "change",

@@ -297,6 +297,7 @@ def _operations(program: Any) -> Any:
             queue.extend(operation.blocks())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", ROLLED, ids=lambda function: function.__name__)
 def test_it_is_a_loop_of_the_program(function: Any) -> None:
     """C1: what the functions above show is no unrolled loop."""
@@ -439,7 +440,7 @@ class Stack(paddle.nn.Layer):
         return x, None
 
 
-@pytest.mark.sampled(2, also=["a_generator", "texts"])
+@pytest.mark.sampled(3, also=["a_generator", "texts", "a_list_that_grows_meanwhile"])
 @pytest.mark.parametrize(
     "function",
     [

@@ -311,6 +311,7 @@ def _bent(x: Any) -> Any:
     return bent.x, bent.count
 
 
+@pytest.mark.sampled(2, also=["_bent"])
 @pytest.mark.parametrize(
     "function",
     [

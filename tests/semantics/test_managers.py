@@ -572,6 +572,7 @@ def manager(number):
         print("out", number)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("call", AT_EXIT.values(), ids=AT_EXIT)
 @pytest.mark.parametrize("where", ["one program", "inside", "behind"])
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")

@@ -194,6 +194,7 @@ def recorded(function: Callable[[Any], Any], value: Any) -> list[str]:
 LEVELS = [1] if sys.version_info < (3, 11) else [1, 2, 3]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("call", ["log.info(", "logging.info(", "logging.log(30, "])
 @pytest.mark.parametrize("place", PLACES)

@@ -102,6 +102,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_with_one_of_several_dicts_or_lists(call: str) -> None:
     """B4, E2: ``*`` and ``**`` hand over what a tensor has decided."""

@@ -35,8 +35,6 @@ PLACES = {
 }
 
 REFUSED = [
-    "paddle.tril(m, diagonal=n)",
-    "m.triu(n)",
     "paddle.diag(x, offset=n)",
     "paddle.diagonal(m, offset=n)",
     "paddle.trace(m, offset=n)",
@@ -75,6 +73,10 @@ RIGHT = [
     "paddle.put_along_axis(m, paddle.zeros([1, 4], 'int64'), n * 0.5, 0)",
     "paddle.where(x > 2, n * 0.5, x)",
     "(x > 2).where(x, n * 0.5)",
+    "paddle.tril(m, diagonal=n)",
+    "m.triu(n)",
+    "paddle.rot90(m, n)",
+    "paddle.histogram(x, 4, n, n + 2)",
 ]
 
 

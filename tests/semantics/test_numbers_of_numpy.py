@@ -13,6 +13,7 @@ from tests.helpers import assert_same, function_of, scalar, tensor
 NUMBERS = ["np.float64(1.5)", "np.float32(2)", "np.int64(2)", "np.int32(3)", "np.float16(2)"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "<", ">=", "==", "!="])
 def test_beside_a_tensor(sign: str, number: str) -> None:

@@ -93,6 +93,7 @@ RANGES = """
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("expression", RANGES.strip().splitlines())
 @pytest.mark.parametrize("full_graph", [True, False])
 def test_a_range_of_the_run(expression: str, *, full_graph: bool) -> None:

@@ -81,6 +81,7 @@ def test_behind_a_branch(name: str) -> None:
         assert seen(converted(scalar(value))) == seen(plain(scalar(value)))
 
 
+@pytest.mark.sampled(3, also=["kept from trip to trip", "kept in a dict", "asked in a trip"])
 @pytest.mark.parametrize("name", LOOPS)
 def test_in_the_trips_of_a_loop(name: str) -> None:
     """C4: a trip that has the number has it, whoever asks."""

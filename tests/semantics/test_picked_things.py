@@ -54,6 +54,7 @@ def _ask(items: Any, kept: Any, x: Any) -> Any:
     return items[0] in kept, items[2] in kept, [item.seen for item in items]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use", [_add_to_all, _change_the_others, _ask])
 @pytest.mark.parametrize("full_graph", [True, False])
 def test_objects_from_outside_that_a_tensor_picks(use: Any, full_graph: bool) -> None:
@@ -77,6 +78,7 @@ def test_objects_from_outside_that_a_tensor_picks(use: Any, full_graph: bool) ->
     assert calls(lambda f: d2s.to_static(f, full_graph=full_graph)) == calls(lambda f: f)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "pick",
     [

@@ -37,6 +37,7 @@ def f(x, n):
 """
 
 
+@pytest.mark.sampled(2, also=["return out[::0]", "return out[::1], out[0:2:1], out[-2:]"])
 @pytest.mark.parametrize(
     "after",
     [

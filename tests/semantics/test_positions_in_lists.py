@@ -28,7 +28,7 @@ PLACES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("held", HELD)

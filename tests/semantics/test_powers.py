@@ -31,6 +31,7 @@ OF_NUMBERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3, also=["n ** 0"])
 @pytest.mark.parametrize("power", OF_NUMBERS)
 def test_of_numbers_of_the_run(power: str) -> None:
     """E1: an int, or a float where the exponent is negative; zero has no such power."""

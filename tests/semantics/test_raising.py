@@ -155,6 +155,7 @@ def raises(name: str) -> Callable[[Any, Any, Any], None]:
 SUMS = (5.0, 100.0, 30.0, 130.0, 5.0, 200.0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ["once", "twice", "other", "either"])
 @pytest.mark.parametrize("what", ["item", "key", "inner", "number"])
 def test_what_a_side_that_raises_has_changed(what: str, how: str) -> None:
@@ -332,6 +333,7 @@ def told(error: BaseException | None) -> Any:
     return type(error), str(error), repr(error.args), repr(vars(error)), behind
 
 
+@pytest.mark.sampled(3, also=["an item that is missing-False"])
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("holding", HOLDING)
 def test_an_exception_of_each_call_that_holds_a_tensor(holding: str, full_graph: bool) -> None:

@@ -123,7 +123,7 @@ def same(text: str, generator: Any, **scope: Any) -> Any:
     return static
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12, also=["Random-sample-sum(r.sample(range(9), 3))-loop"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_each_run_draws_what_dygraph_draws(case: Any, place: str) -> None:

@@ -141,6 +141,7 @@ def seen(body: str, **options: Any) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("name", BODIES)
 def test_as_in_dygraph(name: str, full_graph: bool) -> None:

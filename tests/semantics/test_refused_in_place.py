@@ -51,6 +51,7 @@ def test_a_method_with_a_plain_form(call: str) -> None:
     assert_same(function, SQUARE, grad=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 @pytest.mark.parametrize("trains", [False, True], ids=["reads", "trains"])
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def orders(count: int) -> list[list[tuple[int, ...]]]:
     return [sets * 2, sets[::-1], [each for each in sets for _ in range(6)]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("order", range(3))
 def test_any_results_may_get_gradients_in_any_order(name: str, order: int) -> None:

@@ -35,6 +35,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_returned_before_a_loop_fills_it(kind: str) -> None:
     """B4, D1: empty or as it was made on these runs, filled on the others."""

@@ -121,6 +121,7 @@ FORESEEN = {
 """Schedulers whose rates a copy tells."""
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", FORESEEN)
 @pytest.mark.parametrize("body", EPOCHS.values(), ids=EPOCHS)
 def test_the_rate_behind_a_step(kind: str, body: str) -> None:
@@ -161,7 +162,7 @@ def of_scheduler(kind: str, body: str, convert: Any) -> list[Any]:
     return seen
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3, also=["call behind-MultiplicativeDecay", "before a step-OneCycleLR"])
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 @pytest.mark.parametrize("kind", RATES)
 @pytest.mark.parametrize("body", ALL.values(), ids=ALL)

@@ -65,6 +65,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("search", OPEN + KNOWN)
 def test_no_item_behind_the_one_that_decides(search: str) -> None:
     """C6: what the function of a search counts, over items of the run and over Python's."""

@@ -87,6 +87,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_tensor_that_is_one_of_several(choice: str, use: str) -> None:

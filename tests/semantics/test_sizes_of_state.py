@@ -166,6 +166,7 @@ def compare(kind: type[State], inputs: list[Any], **options: Any) -> Any:
     return static.forward
 
 
+@pytest.mark.sampled(3, also=["Tables-spec", "Returned-spec"])
 @pytest.mark.parametrize("spec", [None, [InputSpec([None, None])]], ids=["free", "spec"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_state_of_other_sizes(kind: type[State], spec: Any) -> None:

@@ -70,6 +70,7 @@ USES = """
 """
 
 
+@pytest.mark.sampled(3, also=["Signal(x).peak"])
 @pytest.mark.parametrize("text", [each.strip() for each in USES.replace("\n", "|").split("|")])
 def test_special_methods_that_a_tensor_decides(text: str) -> None:
     """E1, E2: of an object that the function makes."""
@@ -118,6 +119,7 @@ DTYPES = """
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
 @pytest.mark.parametrize("text", [each.strip() for each in DTYPES.replace("\n", "|").split("|")])
 def test_dtypes_are_declared_as_the_kernels_give_them(text: str, dtype: str) -> None:
@@ -255,6 +257,7 @@ ATTRIBUTES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("case", ATTRIBUTES)
 def test_methods_that_attributes_are_read_and_set_by(case: str, full_graph: bool) -> None:

@@ -146,6 +146,9 @@ JOINED = """
 """
 
 
+@pytest.mark.sampled(
+    3, also=["paddle.add_n(inputs=items)", "paddle.dstack(items)", "paddle.hstack(items)"]
+)
 @pytest.mark.parametrize("text", calls(JOINED))
 def test_lists_that_grew_in_a_loop(text: str) -> None:
     """D1, G1b: they are joined by all functions that join, however these are called."""

@@ -22,6 +22,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     "use",

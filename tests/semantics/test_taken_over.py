@@ -115,6 +115,7 @@ def _inputs(n: int) -> tuple[paddle.Tensor, ...]:
     return paddle.ones([3]), paddle.arange(15.0).reshape([5, 3]) * 0.1, paddle.to_tensor(n)
 
 
+@pytest.mark.sampled(3, also=["items", "brought back by an inner loop", "an inner loop"])
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_others_know_is_not_changed_under_another_name(name: str) -> None:
     """A1, F3: refused as one program, where the other name would go on with the old contents."""
@@ -122,6 +123,7 @@ def test_what_others_know_is_not_changed_under_another_name(name: str) -> None:
         d2s.to_static(_function(*KNOWN[name]), full_graph=True)(*_inputs(4))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", KNOWN)
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 def test_the_default_gives_what_dygraph_gives(name: str) -> None:
@@ -135,6 +137,7 @@ def test_the_default_gives_what_dygraph_gives(name: str) -> None:
             assert one.tolist() == other.tolist()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", APART)
 def test_what_nobody_else_knows_goes_from_name_to_name(name: str) -> None:
     """A1, F3: double buffers, and copies."""

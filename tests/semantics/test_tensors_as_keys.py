@@ -64,6 +64,7 @@ ASKED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_state_changed_in_place(change: str, asked: str) -> None:

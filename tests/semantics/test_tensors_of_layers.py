@@ -51,6 +51,7 @@ def seen(text: str, convert: Any) -> list[Any]:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("asked", ASKED)
 def test_identity_and_class(asked: str, full_graph: bool) -> None:
@@ -171,6 +172,7 @@ MOVED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("moved", MOVED)
 def test_a_buffer_that_is_held_elsewhere(moved: str, full_graph: bool) -> None:

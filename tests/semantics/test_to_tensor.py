@@ -53,6 +53,7 @@ def outcome(function: Any, values: list[float]) -> list[Any]:
     return [*seen, None if x.grad is None else x.grad.tolist()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", BODIES)
 def test_values_and_gradients(body: str) -> None:
     """B1, D1: dtype, shape, ``stop_gradient`` and gradients are those of dygraph."""

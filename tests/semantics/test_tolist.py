@@ -46,6 +46,9 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.sampled(
+    2, also=["sorted([(s[0], 'b'), (s[1], 'a'), (s[0], 'a')]), max((1, s[1]), (1, s[2]))"]
+)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_numbers_in_lists(expression: str) -> None:
     """E5: the numbers of a tensor are Python numbers, in lists, wherever these may stand."""

@@ -209,12 +209,14 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(3, also=["groups"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_step_of_every_optimizer(name: str) -> None:
     """A1: parameters, gradients and accumulators are dygraph's after every step."""
     same(usual(OPTIMIZERS[name]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_of_programs_and_of_dygraph_go_on_from_each_other(name: str) -> None:
     """F3, H3: an optimizer has one state, whichever way a call runs."""
@@ -600,6 +602,19 @@ BODIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(
+    4,
+    also=[
+        "together",
+        "scaled_loss",
+        "own_update_by_assign",
+        "no_grad_backward",
+        "clips_by_hand",
+        "layer_clears",
+        "minimizes",
+        "latent",
+    ],
+)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
 def test_every_form_of_a_step(body: Any) -> None:
     """A1: results, parameters, gradients and accumulators are dygraph's after every step."""
@@ -1356,6 +1371,7 @@ ROWS = {
 }
 
 
+@pytest.mark.sampled(3, also=["grad-in a branch"])
 @pytest.mark.parametrize("use", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("asks", ["backward", "grad"])
 def test_backward_goes_into_a_list_that_a_static_loop_has_grown(use: str, asks: str) -> None:

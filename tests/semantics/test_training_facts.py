@@ -178,6 +178,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.sampled(3, also=["-layer[0] = 9.0"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("around", ["", "before", "after"])
 def test_a_change_in_place_of_a_gradient_or_parameter(change: str, around: str) -> None:
@@ -204,6 +205,7 @@ def test_a_change_in_place_of_a_gradient_or_parameter(change: str, around: str) 
     both(make)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "leaf",
     ["x * 1", "x.detach()", "paddle.ones([3])", "(x * 1).detach()"],

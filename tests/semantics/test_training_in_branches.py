@@ -213,6 +213,7 @@ def trained(text: str, optimizer: str, convert: Any) -> list[Any]:
     return seen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_both_outcomes_are_those_of_dygraph(name: str, optimizer: str) -> None:
@@ -404,6 +405,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("held", HELD)
 def test_a_parameter_that_a_branch_changes_is_one_tensor_under_each_name(held, change) -> None:

@@ -49,6 +49,105 @@ def test_what_follows_is_skipped(capfd) -> None:
     same_text(f, capfd, *ALL)
 
 
+def test_texts_of_the_run_beside_plain_ones() -> None:
+    """F1, F3: one ``try`` catches both, each with its own text."""
+
+    class Stop(Exception):
+        pass
+
+    class Watch:
+        def __init__(self):
+            self.best, self.wait, self.epoch = None, 0, 0
+
+        def saw(self, value):
+            if paddle.isnan(value):
+                raise Stop(f"nan in {self.epoch}")
+            if self.best is None or value < self.best:
+                self.best, self.wait = value, 0
+                return
+            self.wait += 1
+            if self.wait >= 2:
+                raise Stop(f"no progress for {self.wait}", value)
+
+    def f(x):
+        watch, status = Watch(), "done"
+        try:
+            for _ in range(3):
+                for value in x:
+                    watch.saw(value)
+                watch.epoch += 1
+        except Stop as reason:
+            status = f"stopped: {reason}"
+        return status, watch.epoch, watch.wait
+
+    nan = float("nan")
+    assert_same(f, tensor(1.0, 2.0), tensor(3.0, 2.0), tensor(nan, 1.0), tensor(2.0, nan))
+
+
+def test_one_name_for_the_exceptions_of_several_tries(capfd) -> None:
+    """F1: also where one of them stands in a loop or branch, and before the others."""
+
+    def f(x):
+        caught = []
+        for given in (1, 2):
+            try:
+                if x.sum() > given:
+                    raise ValueError(given)
+            except ValueError as error:
+                caught.append(repr(error))
+        if x[0] > 0:
+            try:
+                assert x[1] > 0, "second"
+            except AssertionError as error:
+                print("caught", error)
+                caught.append(str(error))
+        try:
+            for given in (1, 2):
+                if x.sum() > given:
+                    raise KeyError(given)
+                x = x - 1
+        except KeyError as error:
+            caught.append(repr(error))
+        finally:
+            print("end")
+        while x.sum() > -9:
+            x = x - 3
+            try:
+                if x[1] < -2:
+                    raise ValueError("low")
+            except ValueError as error:
+                print(error)
+        return caught, x
+
+    assert_same(f, *ALL, tensor(1.0, -0.5))
+    same_text(f, capfd, *ALL)
+
+
+def test_arguments_that_are_equal_and_of_two_types() -> None:
+    """F1: the exception has what it was made of."""
+
+    def f(x):
+        caught = []
+        for given in (1, True, 1.0, 0.0, -0.0, "1"):
+            try:
+                for k in range(2):
+                    if x[k] > 0:
+                        raise ValueError(given if x[k] < 2 else 7)
+            except ValueError as error:
+                caught.append(repr(error.args[0]))
+        try:
+            for given in (1, True, -0.0, 0.0):
+                if x.sum() > given:
+                    raise ValueError(given)
+                x = x - 1
+        except ValueError as error:
+            caught.append(repr(error))
+        return caught
+
+    assert_same(f, tensor(1.0, 0.0), tensor(-1.0, 1.5), tensor(-1.0, 3.0), tensor(-1.0, -5.0))
+    assert_same(f, tensor(0.0, 1.0), tensor(1.5, 1.5))
+
+
 @pytest.mark.row(60)
 def test_nested_tries(capfd) -> None:
     """F1: the right handler, ``finally`` on every path, a handler that raises."""

@@ -15,7 +15,7 @@ NAN = float("nan")
 IN_ORDER = ("sorted({})", "sorted({}, reverse=True)", "min({})", "max({})")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
 @pytest.mark.parametrize(
     "operands",
@@ -75,7 +75,7 @@ def f(x):
     assert_same(function, *TIES, grad=False)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "function", ["sorted({}, reverse=True)", "sorted({})", "min({})", "max({})"]
 )
@@ -204,6 +204,9 @@ def f(x):
 ROWS = (tensor(0.5, -1.0, 2.0, 3.0), tensor(4.0, 3.0, 2.0, 1.0), tensor(1.5, 1.0, -4.0, 9.0))
 
 
+@pytest.mark.sampled(
+    4, also=["-() if x[i] > 2 else (1.5, i) if x[i] > 0 else (1.5, 0, x[i].item())"]
+)
 @pytest.mark.parametrize(
     "item",
     [

@@ -73,6 +73,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled(3, also=["the first of one of two", "caught"])
 @pytest.mark.parametrize("form", FORMS)
 def test_as_many_as_the_run_has(form: str) -> None:
     """D1, B2: the run raises what Python does where there are more or less."""
@@ -213,6 +214,16 @@ CALLS = [
     "return hand.put(*at, 1).put(*at).cards, hand.kept",
     "hand.put(*either)\nreturn hand.cards, hand.kept",
     "h = g if x[0] > 0 else at\nreturn spread(*h)[:2]",
+    "return spread(*(v * 2 for v in either)), two(x[0], *map(spread, either))[0]",
+    "return spread(*reversed(either)), [*(v * w for v, w in zip(either, x))]",
+    "return spread(*(v * w for v, w in zip(either, x)), scale=2), (*iter(either),)",
+    "rest = (v + 1 for v in either)\nfirst = spread(*rest)\nreturn first, list(rest)",
+    "rest = iter(either)\nv = next(rest)\nfirst = some(v, *rest)\nreturn first, list(rest)",
+    "hand.put(*iter(either))\nreturn hand.cards, hand.kept, Hand.of(*(-v for v in either)).cards",
+    "print(*(v + 1 for v in either), sep=', ')\nreturn max(x[3], *(v - 9 for v in either))",
+    "if not pairs:\n    return x\nreturn spread(*(sum(column) for column in zip(*pairs)))",
+    "return Pair(*(sum(column) for column in zip(*[(v, v * i) for v, i, _ in pairs])))",
+    "try:\n    return two(*(v for v in either))\nexcept TypeError as error:\n    return str(error)",
     "return max(*g, x[0]), min(*at, 3, *at)",
     "return max(*at), min(*at)",
     "return max(*at, 0, key=lambda v: -v)",
@@ -228,6 +239,18 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "print(*g)\\nreturn x",
+        "try:\\n    return none(*g)\\nexcept TypeError as error:\\n    return str(error)",
+        "print(*at)\\nprint('n', *at, 2, sep='-', end='!')\\nreturn x",
+        "return max(*g, x[0]), min(*at, 3, *at)",
+        "return functools.partial(spread, x[0])(*g)",
+        "return some(*g, c=2.0)",
+        "p = Point(*g)\\nreturn p.a * p.b",
+    ],
+)
 @pytest.mark.parametrize("body", CALLS)
 def test_as_many_arguments_as_the_run_has(body: str) -> None:
     """D1, E2: a function that names some of them, or takes all that come, gets those of the run."""

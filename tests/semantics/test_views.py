@@ -36,6 +36,7 @@ VIEWS = [
 """What is a view of ``y`` in dygraph, or a copy."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(
     "write", ["y[1] = 50.0", "y.add_(y * 0 + 7)", "v[0] = 70.0", "v.scale_(3.0)"]
@@ -334,6 +335,7 @@ MISSED = {
 """Writes whose views are found in another way than by the operation that made them."""
 
 
+@pytest.mark.sampled(3, also=["a view or a copy-argument", "a mask-argument"])
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("what", MISSED)
 def test_no_write_is_missed_in_a_view(what: str, base: str) -> None:
@@ -457,7 +459,7 @@ PLACES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4, also=["a branch raises-y.reshape([4, 3])-y = x * 1"])
 @pytest.mark.parametrize("base", ["y = x * 1", "y = held[0]", "held[0] = y = x * 1"])
 @pytest.mark.parametrize("view", TAKEN)
 @pytest.mark.parametrize("place", PLACES)

@@ -66,6 +66,7 @@ BRANCHES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BRANCHES)
 def test_a_branch_decides_what_is_a_view(name: str) -> None:
     """A1, B2: a change of the tensor is seen in what may be a part of it, on the runs it is."""
@@ -165,6 +166,9 @@ LOOPS = {
 }
 
 
+@pytest.mark.sampled(
+    2, also=["a function with a loop of its own", "a row", "the best and the second"]
+)
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_trip_decides_what_is_a_view(name: str) -> None:
     """A1, C2: whether a variable is a view, and of what place, goes along from trip to trip."""
@@ -326,6 +330,7 @@ OPERANDS = {
 }
 
 
+@pytest.mark.sampled(3, also=["the tensor itself", "the condition of a loop"])
 @pytest.mark.parametrize("name", OPERANDS)
 def test_an_operand_that_waits_for_a_call(name: str) -> None:
     """A1: what the call writes is in it."""

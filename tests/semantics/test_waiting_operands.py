@@ -102,6 +102,7 @@ FORMS = {
 QUICK = ("in a tuple", "an argument")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "form",
     [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in FORMS],

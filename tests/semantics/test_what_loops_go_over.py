@@ -32,6 +32,7 @@ LEFT_EARLY = {
 }
 
 
+@pytest.mark.sampled(4, also=["t.hits += 1-a generator"])
 @pytest.mark.parametrize("source", LEFT_EARLY)
 @pytest.mark.parametrize("change", ["t.hits += 1", "t.hit()", "t.v = t.v + 1"])
 def test_items_behind_a_break_stay_as_they_are(source: str, change: str) -> None:

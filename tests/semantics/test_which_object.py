@@ -50,6 +50,7 @@ def scope() -> dict[str, Any]:
     return {"Mode": Mode, "Thing": Thing, "operator": operator, **names}
 
 
+@pytest.mark.sampled(2, also=["truth values"])
 @pytest.mark.parametrize(("one", "two", "three"), PAIRS.values(), ids=PAIRS)
 def test_both_sides_are_chosen(one: str, two: str, three: str) -> None:
     """B5: true where the same object is chosen on both sides."""

@@ -423,15 +423,33 @@ def dygraph(make: Callable[[], Any], sign: float) -> list[Any]:
         paddle.jit.enable_to_static(True)
 
 
-PAIRS = [
-    pytest.param(entry, callee, marks=[] if (down + across) % 3 == 0 else [pytest.mark.slow])
-    for down, entry in enumerate(ENTRIES)
-    for across, callee in enumerate(CALLEES)
-]
-"""Every third of them in each run: each kind is there with a third of the others."""
-
-
-@pytest.mark.parametrize(("entry", "callee"), PAIRS)
+@pytest.mark.sampled(
+    12,
+    also=[
+        "decorated method-method through super",
+        "decorated method-decorated method by keyword",
+        "decorated method-function of a class",
+        "method-converted method",
+        "method-method by type",
+        "callable object-Paddle's",
+        "callable object-function of a class",
+        "decorated-partial",
+        "decorated method-method of a fresh object",
+        "converted layer-decorated",
+        "converted-private method",
+        "sublayer-decorated method",
+        "partial-layer of Paddle",
+        "callable object-not to static",
+        "partial-decorated",
+        "callable object-method of a fresh object",
+        "callable object-method by type",
+        "partial-converted with a spec",
+        "function-coroutine",
+        "class method-generator",
+    ],
+)
+@pytest.mark.parametrize("callee", CALLEES)
+@pytest.mark.parametrize("entry", ENTRIES)
 def test_each_calls_each(entry: str, callee: str) -> None:
     """E2, G1: value and gradient are those of dygraph, for each kind of either."""
     if (entry, callee) == ("coroutine", "coroutine"):
@@ -449,6 +467,7 @@ def test_each_calls_each(entry: str, callee: str) -> None:
         assert got == want
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("callee", [kind for kind in CALLEES if kind != "coroutine"])
 def test_a_coroutine_that_awaits(callee: str) -> None:
     """A6: coroutines become part of the program of the one that awaits them."""

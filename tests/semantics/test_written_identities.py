@@ -33,6 +33,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sampled(3, also=["python-builtin_function_or_method"])
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: type(pair[0]).__name__)
 @pytest.mark.parametrize("decided", [False, True], ids=["python", "tensor"])
 def test_each_object_has_its_program(pair: Any, decided: bool) -> None:

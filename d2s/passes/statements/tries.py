@@ -123,6 +123,8 @@ class _Tries(ScopeTransformer):
     def __init__(self, ctx: Context, function: Any) -> None:
         super().__init__(ctx)
         self.function = function
+        tries = [node for node in walk(function) if isinstance(node, gast.Try)]
+        self.apart = {id(node) for node in tries if _is_apart(function, node)}
 
     def visit_FunctionDef(self, node: Any) -> Any:
         if self.ctx.is_generated(node):
@@ -341,16 +343,8 @@ class _Tries(ScopeTransformer):
 
     def convertible(self, node: Any) -> bool:
         """Whether the handlers and the ``else`` can become functions."""
-        names = {getattr(handler.name, "id", handler.name) for handler in node.handlers} - {None}
-        inside = sum(_uses(handler, names) for handler in node.handlers)
-        return not (
-            returns([node])
-            or jumps([node], (gast.Break, gast.Continue))
-            or (
-                names
-                and _uses(self.function, names) != inside + _others(self.function, node, names)
-            )
-        )
+        leaves = returns([node]) or jumps([node], (gast.Break, gast.Continue))
+        return not leaves and id(node) in self.apart
 
     def within(
         self,
@@ -405,6 +399,13 @@ def _declared(shared: _Shared, at: Span, private: set[str]) -> list[Any]:
     return State(
         (), tuple(sorted(shared.nonlocals - private)), tuple(sorted(shared.globals_))
     ).declarations(at)
+
+
+def _is_apart(function: Any, node: Any) -> bool:
+    """Whether no other code than handlers reads the exceptions that the ``try`` ``node`` names."""
+    names = {getattr(handler.name, "id", handler.name) for handler in node.handlers} - {None}
+    inside = sum(_uses(handler, names) for handler in node.handlers)
+    return not names or _uses(function, names) == inside + _others(function, node, names)
 
 
 def _uses(tree: Any, names: set[Any]) -> int:

@@ -29,8 +29,8 @@ _MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
 
 
 STOOD_IN: Final = (
-    *("lerp", "masked_fill", "put_along_axis", "repeat", "repeat_interleave"),
-    *("reshape", "squeeze", "tile", "view", "view_as", "where"),
+    *("histogram", "lerp", "masked_fill", "put_along_axis", "repeat", "repeat_interleave"),
+    *("reshape", "rot90", "squeeze", "tile", "tril", "triu", "view", "view_as", "where"),
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
 

@@ -16,7 +16,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import paddle
@@ -79,6 +79,8 @@ def unpacked(things: object) -> Any:
         return [_Rest(list_of(things).d2s_tuple())] if of_run else taken_apart(things)
     known = (leaf for leaf in things.leaves() if not isinstance(leaf, DynamicList))
     kinds = {type(leaf) for leaf in known if leaf is not UNBOUND}
+    if kinds and all(issubclass(kind, Iterator) for kind in kinds):
+        return unpacked(list_of(things))
     return [_Unpacked(things)] if kinds <= {list, tuple} else things
 
 

@@ -153,7 +153,7 @@ def note(attempt: Try, handler: int, error: BaseException) -> None:
 
 def _number(capture: Capture, case: Case) -> int:
     """The number of ``case``; one that is raised at the same place with the same text has it."""
-    if all(type(item) in _PLAIN for item in case.error.args) and not vars(case.error):
+    if _is_plain(case.error):
         for number, known in capture.raises.items():
             if known.attempt is case.attempt and _same(known.error, case.error):
                 return number
@@ -162,11 +162,17 @@ def _number(capture: Capture, case: Case) -> int:
     return number
 
 
+def _is_plain(error: BaseException) -> bool:
+    """Whether nothing that the run decides is in it."""
+    return all(type(item) in _PLAIN for item in error.args) and not vars(error)
+
+
 def _same(one: BaseException, other: BaseException) -> bool:
     return (
         type(one) is type(other)
-        and one.args == other.args
-        and not vars(one)
+        and _is_plain(one)
+        and list(map(type, one.args)) == list(map(type, other.args))
+        and repr(one.args) == repr(other.args)
         and one.__cause__ is other.__cause__
         and _line(one) == _line(other)
     )

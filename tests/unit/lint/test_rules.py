@@ -48,6 +48,28 @@ def test_the_findings_are_those_that_the_file_announces() -> None:
     assert {(found.line, found.code) for found in FINDINGS} == EXPECTED
 
 
+@pytest.mark.sampled(
+    4,
+    also=[
+        "layer_of_its_own",
+        "hook_in_a_branch",
+        "array_that_is_shown",
+        "shapes_in_a_list",
+        "py_layer_in_a_loop",
+        "truth_of_two",
+        "bytes_of_a_generator",
+        "awaited_in_a_branch",
+        "other_dtype_of_the_same_memory",
+        "grown_as_arguments",
+        "set_of_numbers",
+        "function_later",
+        "of_a_seed",
+        "name",
+        "new_key_in_each_trip",
+        "noise",
+        "text_as_a_key",
+    ],
+)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("_")])
 def test_a_conversion_does_what_lint_says(name: str) -> None:
     """Refused with that code, or not refused at all."""

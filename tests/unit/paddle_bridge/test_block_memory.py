@@ -208,6 +208,7 @@ def same(want: list[Any], got: list[Any]) -> None:
             )
 
 
+@pytest.mark.sampled(3, also=["the_one_before-False"])
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_what_loops_carry_and_hand_out(function: Callable[..., Any], dynamic: bool) -> None:
@@ -313,6 +314,7 @@ def rescaled(x: Any, n: Any) -> Any:
 DIFFERENTIATED = [*(each for each in FUNCTIONS if each is not stopped_early), rescaled]
 
 
+@pytest.mark.sampled(3, also=["turned-False"])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("function", DIFFERENTIATED, ids=lambda function: function.__name__)
 def test_gradients_of_what_loops_carry(

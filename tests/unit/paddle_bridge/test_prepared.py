@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 import types
@@ -18,6 +17,7 @@ from d2s.paddle_bridge.running import prepared
 from d2s.paddle_bridge.running.prepared import ENOUGH, Scopes, _Others, _Since
 from d2s.paddle_bridge.versions import run_operations
 from tests.helpers import assert_same, function_of, tensor
+from tests.processes import python
 
 BRANCH = """
 def f(x):
@@ -222,13 +222,7 @@ print(prepared._others.have_run())
         file = tmp_path / "before.py"
         file.write_text(text.format(before=before), "utf-8")
         environment = {**os.environ, "PYTHONPATH": str(Path(d2s.__file__).parents[1])}
-        done = subprocess.run(
-            [sys.executable, str(file)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python(str(file), env=environment)
         assert done.stdout.split() == [str(before)], done.stderr[-500:]
 
 

@@ -316,6 +316,7 @@ def number_of_the_outer_loop_is_read_twice(x, w, n):
     return a
 
 
+@pytest.mark.sampled(3, also=["list_of_the_outer_loop_is_read"])
 @pytest.mark.parametrize(
     "function",
     [
