@@ -90,20 +90,76 @@ def test_items_of_one_of_several_lists_are_changed_once(name: str) -> None:
 IN_EXPRESSIONS = {
     "a comprehension": "[t.hit() for t in ts]",
     "a sum": "sum(one(t) for t in ts)",
-    "a map": "list(map(one, ts))",
+    "a filter": "[t.v for t in ts if one(t)]",
 }
 
 
 @pytest.mark.parametrize("name", IN_EXPRESSIONS)
 def test_an_expression_that_changes_items_of_one_of_several(name: str) -> None:
+    """B4: the objects are changed once, not once for each of the lists."""
+    text = f"{CHANGES}    def one(t):\n        t.hits += 1\n        return 1\n    if x[0] > 0:\n"
+    text += f"        ts.pop()\n    n = {IN_EXPRESSIONS[name]}\n    return n, all_of(ts)\n"
+    plain = function_of(text, "f")
+    converted = d2s.to_static(plain, full_graph=True)
+    assert_same(plain, tensor(3.0, 1.0), tensor(-1.0, 2.0), tensor(1.0, -1.0), static=converted)
+
+
+def test_a_function_that_changes_items_of_one_of_several() -> None:
     """B4: refused, where the objects were changed once for each of the lists."""
+    text = f"{CHANGES}    def one(t):\n        t.hits += 1\n        return 1\n    if x[0] > 0:\n"
     plain = function_of(
-        f"{CHANGES}    def one(t):\n        t.hits += 1\n        return 1\n    if x[0] > 0:\n"
-        f"        ts.pop()\n    n = {IN_EXPRESSIONS[name]}\n    return n, all_of(ts)\n",
-        "f",
+        f"{text}        ts.pop()\n    n = list(map(one, ts))\n    return n, all_of(ts)\n", "f"
     )
     with pytest.raises(ContainerInGraphError, match="is changed by an expression"):
         d2s.to_static(plain, full_graph=True)(tensor(3.0, 1.0))
+
+
+OVER_ONE_OF_SEVERAL = [
+    "[put(v) for v in rows]",
+    "sum(put(v) for v in rows)",
+    "any(put(v) > 2 for v in rows)",
+    "all(put(v) > -99 for v in rows)",
+    "next(put(v) for v in rows)",
+    "max(put(v) for v in rows)",
+    "tuple(put(v) for v in rows)",
+    "{k: put(v) for k, v in enumerate(rows)}",
+    "[v for v in rows if put(v) > 2]",
+    "[put(v) + w.sum() for v, w in zip(rows, rows)]",
+    "[made.setdefault('b', []).append(v) for v in rows]",
+    "[made.update({name + 'x': names[name]}) for name in list(names)]",
+    "[made.update({name: x}) for name in names]",
+    "{name: [row[name] for row in (names, names)] for name in names}",
+    "[names[name] * k for k, name in enumerate(names)]",
+    "[x * k for k in (range(2) if x.sum() > 1 else range(0, 2))]",
+]
+
+
+@pytest.mark.parametrize("form", OVER_ONE_OF_SEVERAL)
+@pytest.mark.parametrize("kept", ["made['k%d' % len(made)] = v", "log.append(v)", "log[0] += 1"])
+def test_what_a_comprehension_over_one_of_several_changes(form: str, kept: str) -> None:
+    """B4, C6: what its parts change is changed on the side that the run takes, and only there."""
+    text = (
+        "def f(x):\n    made, log = {}, [0]\n    rows = [x, x + 1] if x.sum() > 0 else [x]\n"
+        "    a, b = {'a': x, 'b': x + 1}, {'a': x * 2, 'b': x - 1}\n"
+        "    names = a if x.sum() > 0 else b\n"
+        f"    def put(v):\n        {kept}\n        return v.sum()\n"
+        f"    y = {form}\n    return y, made, log, a, b\n"
+    )
+    plain = function_of(text, "f")
+    converted = d2s.to_static(plain, full_graph=True)
+    assert_same(plain, tensor(1.0, 2.0), tensor(-1.0, -2.0), tensor(3.0, -2.5), static=converted)
+
+
+def test_a_dict_that_a_comprehension_over_it_changes() -> None:
+    """D3: it raises what Python raises where the run has chosen that dict, and only there."""
+    body = (
+        "def f(x):\n    a, b = {'a': x, 'b': x + 1}, {'a': x * 2, 'b': x - 1}\n"
+        "    names = a if x.sum() > 0 else b\n"
+        "    return [a.update({name + 'x': x}) for name in names], a, b\n"
+    )
+    plain = function_of(body, "f")
+    converted = d2s.to_static(plain, full_graph=True)
+    assert_same(plain, tensor(1.0, 2.0), tensor(-1.0, -2.0), static=converted)
 
 
 @pytest.mark.parametrize("use", ["values", "items"])

@@ -39,6 +39,7 @@ from d2s.runtime.loops.for_sources import (
     source_of,
 )
 from d2s.runtime.python.generators import Search, Take, handing, hands
+from d2s.runtime.python.keys import only_look, same_names
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
@@ -68,7 +69,11 @@ def list_(iter_: Any, element: Use, accept: Use | None = None, names: tuple[str,
             return [element(item) for item in iter_]
         return [element(item) for item in iter_ if accept(item)]
     if isinstance(iter_, Choice) and not iter_.single:
-        return each(lambda found: list_(found, element, accept, names), iter_)
+        looks = only_look(element, accept)
+        alike = same_names(iter_) if looks else None
+        if alike is not None:
+            return list_(alike, element, accept, names)
+        return each(lambda found: list_(found, element, accept, names), iter_, changes=not looks)
     begun = handing(iter_)
     if begun is not None:
         return _grown(OfGenerator(begun), element, accept, names)
@@ -223,6 +228,11 @@ def generator(
         def over(found: Any) -> Any:
             return generator(found, element, accept, names, consumer)
 
+        if not only_look(element, accept):
+            return _handing(iter_, _taking(element), accept and _taking(accept), names)
+        alike = same_names(iter_) if consumer else None
+        if alike is not None:
+            return over(alike)
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
     late = indexed(iter_) is not None and consumer in ("any", "all", "next")
     if names or late or handing(iter_) is not None:  # no item behind the last one asked for

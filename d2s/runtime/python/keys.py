@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import paddle
 
@@ -161,3 +164,70 @@ def spread(key: object, use: Callable[[Any], Any]) -> Any:
     if not chosen.plain:
         raise LookupError
     return chosen.spread(lambda found: spread(with_choice(key, chosen, found), use))
+
+
+def same_names(things: Choice) -> list[Any] | None:
+    """The keys of one of several dicts that have the same, or the numbers of equal ranges, if any.
+
+    Nobody may change the dicts meanwhile.
+    """
+    found = list(things.leaves())
+    if not all(type(leaf) in _OF_NAMES for leaf in found):
+        return None
+    rows = [[(type(name), name) for name in leaf] for leaf in found]
+    if any(row != rows[0] for row in rows) or any(kind not in (int, str) for kind, _ in rows[0]):
+        return None
+    return [name for _, name in rows[0]]
+
+
+_OF_NAMES: Final[tuple[type, ...]] = (dict, OrderedDict, type({}.keys()), range)
+
+
+def only_look(*uses: Callable[..., Any] | None) -> bool:
+    """Whether parts of a comprehension call no code of the user's, and change no container."""
+    return all(use is None or _only_looks(inspect.unwrap(use)) for use in uses)
+
+
+def _only_looks(use: Callable[..., Any]) -> bool:
+    words = set(_words(use.__code__))
+    if words & _CHANGING:
+        return False
+    try:
+        held = [cell.cell_contents for cell in use.__closure__ or ()]
+    except ValueError:  # one is empty
+        return False
+    held += [use.__globals__[word] for word in words & use.__globals__.keys()]
+    return all(map(_is_plain, held))
+
+
+def _words(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _words(constant)
+
+
+_CHANGING: Final = frozenset(
+    (
+        *("__delitem__", "__setitem__", "add", "append", "appendleft", "clear", "delattr"),
+        *("difference_update", "discard", "eval", "exec", "extend", "extendleft", "insert"),
+        *("intersection_update", "next", "pop", "popitem", "popleft", "remove", "reverse"),
+        *("rotate", "send", "setattr", "setdefault", "sort", "subtract"),
+        *("symmetric_difference_update", "update"),
+    )
+)
+"""Names of what changes containers, or moves iterators."""
+
+
+def _is_plain(thing: object) -> bool:
+    """Whether nothing of the user's runs where ``thing``, or an item of it, is called or read."""
+    if isinstance(thing, Choice):
+        return all(map(_is_plain, thing.leaves()))
+    if not all(map(_is_plain, children(thing))):
+        return False
+    if type(thing) in CONSTANTS or is_tensor(thing) or isinstance(thing, types.BuiltinFunctionType):
+        return True
+    home = thing.__name__ if isinstance(thing, types.ModuleType) else type(thing).__module__
+    if isinstance(thing, type | types.FunctionType):
+        home = thing.__module__
+    return home.split(".")[0] in ("builtins", "d2s", "math", "paddle")
