@@ -197,7 +197,7 @@ def _only_looks(use: Callable[..., Any]) -> bool:
     except ValueError:  # one is empty
         return False
     held += [use.__globals__[word] for word in words & use.__globals__.keys()]
-    return all(map(_is_plain, held))
+    return all(map(_is_harmless, held))
 
 
 def _words(code: types.CodeType) -> Iterator[str]:
@@ -219,11 +219,11 @@ _CHANGING: Final = frozenset(
 """Names of what changes containers, or moves iterators."""
 
 
-def _is_plain(thing: object) -> bool:
+def _is_harmless(thing: object) -> bool:
     """Whether nothing of the user's runs where ``thing``, or an item of it, is called or read."""
     if isinstance(thing, Choice):
-        return all(map(_is_plain, thing.leaves()))
-    if not all(map(_is_plain, children(thing))):
+        return all(map(_is_harmless, thing.leaves()))
+    if not all(map(_is_harmless, children(thing))):
         return False
     if type(thing) in CONSTANTS or is_tensor(thing) or isinstance(thing, types.BuiltinFunctionType):
         return True
