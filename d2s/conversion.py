@@ -31,6 +31,8 @@ from d2s.pipeline import (
     HANDED_BOUND,
     PIPELINE,
     PROBED,
+    STEPPED,
+    STEPPED_BOUND,
     WATCHED,
     Trace,
     transform,
@@ -80,6 +82,8 @@ _PIPELINES: Final = {
     "usual, bound": BOUND,
     "cut, bound": CUT_BOUND,
     "handed, bound": HANDED_BOUND,
+    "stepped": STEPPED,
+    "stepped, bound": STEPPED_BOUND,
 }
 
 _known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
@@ -462,7 +466,7 @@ def ended(function: types.FunctionType, pipeline: str) -> types.FunctionType | N
 
     Args:
         function: a generator function, converted or not.
-        pipeline: ``cut`` or ``handed``.
+        pipeline: ``cut``, ``handed`` or ``stepped``.
     """
     original = _original_of(function)
     if original is None:

@@ -39,6 +39,7 @@ from d2s.passes.statements import (
     matches,
     raises,
     returns,
+    steps,
     subscripts,
     tries,
     unpacking,
@@ -91,6 +92,9 @@ CUT: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], managers.PASS, *PIPELINE[_FI
 HANDED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], generators.PASS, *PIPELINE[_FIRST:])
 """The pipeline for a generator that hands its items to a function."""
 
+STEPPED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], steps.PASS, *PIPELINE[_FIRST:])
+"""The pipeline for a generator as steps, each of which goes on to its next ``yield``."""
+
 
 def _bound(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """``passes``, and operands that wait for a call are bound to variables."""
@@ -106,6 +110,9 @@ CUT_BOUND: Final = _bound(CUT)
 
 HANDED_BOUND: Final = _bound(HANDED)
 """The same for a generator that hands its items to a function."""
+
+STEPPED_BOUND: Final = _bound(STEPPED)
+"""The same for a generator in steps."""
 
 
 @dataclass(frozen=True)

@@ -148,3 +148,27 @@ def _meet(ends: list[Set | None]) -> Set | None:
     """What is bound at all ends that are reached; ``None`` if none is."""
     reached = [end for end in ends if end is not None]
     return frozenset.intersection(*reached) if reached else None
+
+
+def unsure_in(part: list[Any], names: Set) -> set[int]:
+    """The ``id`` of each read of ``names`` in ``part`` before it surely binds them."""
+    binding = Binding(names, Uses())
+    binding.block(part, frozenset(), [])
+    return set(binding.unsure)
+
+
+def shared_names(parts: list[list[Any]], names: Set) -> Set:
+    """Those of ``names`` that more than one part of a text uses, or one before it binds them."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    for part in parts:
+        used = names & (scopes.reads_in(part) | bound_in(part))
+        found |= used & seen
+        seen |= used
+        unsure = unsure_in(part, names)
+        for node in scopes.own_nodes(part):
+            if isinstance(node, gast.Name) and id(node) in unsure:
+                found.add(node.id)
+            elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+                found |= names & {node.target.id}
+    return frozenset(found)

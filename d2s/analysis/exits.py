@@ -174,6 +174,36 @@ class Exits:
         return None
 
 
+def in_order(following: list[frozenset[int]]) -> tuple[list[int], bool]:
+    """The parts behind the first one, in an order in which they follow each other.
+
+    Args:
+        following: for each part those that may follow it.
+
+    Returns:
+        The order, and whether one may follow that stands before it: they are gone through again.
+    """
+    order: list[int] = []
+    begun: set[int] = set()
+    again = False
+
+    def visit(part: int) -> None:
+        nonlocal again
+        begun.add(part)
+        for each in sorted(following[part]):
+            if each not in begun:
+                visit(each)
+            elif each not in order:
+                again = True
+        order.insert(0, part)
+
+    for part in range(len(following)):
+        if part not in begun:
+            visit(part)
+    order.remove(0)
+    return order, again
+
+
 def returns(statements: Iterable[Any]) -> bool:
     """Whether some path through ``statements`` returns."""
     return Exits().returns(statements)

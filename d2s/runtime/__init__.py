@@ -7,6 +7,7 @@ from typing import Final
 
 from d2s.runtime.builtins.keyed import dict_, mapped, set_
 from d2s.runtime.calls.call import call
+from d2s.runtime.calls.implicit import begun, next_asked, stepped
 from d2s.runtime.calls.managers import manage
 from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, taken_apart, unpacked
 from d2s.runtime.control_flow.cond import if_, ifelse
@@ -18,7 +19,7 @@ from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, pa
 from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
-from d2s.runtime.python.generators import hand
+from d2s.runtime.python.generators import Step, hand, kept, taken
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.kinds import class_
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
@@ -31,8 +32,10 @@ _defined = {
     "again": again,
     "and_": and_,
     "apart": apart,
+    "asked": next_asked,
     "assert_": assert_,
     "attempt": attempt,
+    "begun": begun,
     "call": call,
     "call_unpacked": call_unpacked,
     "class_": class_,
@@ -51,6 +54,7 @@ _defined = {
     "in_": in_,
     "is_": is_,
     "is_not": is_not,
+    "kept": kept,
     "keywords": keywords,
     "late": late,
     "list_": list_,
@@ -74,7 +78,10 @@ _defined = {
     "delitem": delitem,
     "settle": settle,
     "shape": shape,
+    "step": Step,
+    "stepped": stepped,
     "subject": subject,
+    "taken": taken,
     "text": text,
     "tupled": tupled,
     "unpacked": unpacked,

@@ -96,11 +96,12 @@ def f(x):
     )
 
 
-@pytest.mark.sampled(3, also=["of an attribute"])
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("source", ["iter([1.0, 2.0])", "rows()"])
 @pytest.mark.parametrize("take", UNPACKED)
-def test_a_sequence_is_unpacked_on_some_runs(take: str) -> None:
-    """A1: how far its iterator has come is a number of the run, or it is refused."""
-    function = unpacking(take, "iter([1.0, 2.0])")
+def test_a_sequence_or_generator_is_unpacked_on_some_runs(take: str, source: str) -> None:
+    """A1, A6: how far its iterator has come is known to the run, or it is refused."""
+    function = unpacking(take, source)
     calls = tensor(1.0, 3.0), tensor(1.0, 1.0)
     static = d2s.to_static(function, full_graph=True)
     try:
@@ -112,11 +113,10 @@ def test_a_sequence_is_unpacked_on_some_runs(take: str) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("source", ["(k for k in [1.0, 2.0])", "rows()"])
 @pytest.mark.parametrize("take", UNPACKED)
-def test_what_is_unpacked_on_some_runs_is_refused(take: str, source: str) -> None:
+def test_what_is_unpacked_on_some_runs_is_refused(take: str) -> None:
     """A1: Python moves the iterator by itself there; by default it is as in dygraph."""
-    function = unpacking(take, source)
+    function = unpacking(take, "(k for k in [1.0, 2.0])")
     calls = tensor(1.0, 3.0), tensor(1.0, 1.0)
     with pytest.raises(UnsupportedInGraphError, match="the iterator"):
         d2s.to_static(function, full_graph=True)(calls[0])

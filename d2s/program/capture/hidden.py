@@ -39,12 +39,26 @@ def refuse_hidden(thing: object, is_state: Callable[[Any], bool]) -> None:
         UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
     """
     if any(map(is_symbol, reached(thing, is_state))):
-        raise UnsupportedInGraphError(
-            f"an object of type {type_(thing).__name__!r} that has tensors of the program in it "
-            "leaves the function, and would be used when the program is gone",
-            cure="return the tensors themselves, or a list of them, and make the rest outside "
-            "of the converted function",
-        )
+        raise _left(thing)
+
+
+def _left(thing: object) -> UnsupportedInGraphError:
+    return UnsupportedInGraphError(
+        f"an object of type {type_(thing).__name__!r} that has tensors of the program in it "
+        "leaves the function, and would be used when the program is gone",
+        cure="return the tensors themselves, or a list of them, and make the rest outside "
+        "of the converted function",
+    )
+
+
+def refuse_ours(thing: object) -> None:
+    """Refuse an iterator that is in Python for the capture, in the place of another one.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205).
+    """
+    if hasattr(type(thing), "d2s_stands_for"):
+        raise _left(thing)
 
 
 def in_its_list(

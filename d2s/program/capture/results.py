@@ -19,7 +19,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
-from d2s.program.capture.hidden import in_its_list, reached, refuse_hidden, refuse_item
+from d2s.program.capture.hidden import in_its_list, reached, refuse_hidden, refuse_item, refuse_ours
 from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import is_librarys, is_opaque, may_change, rebinds
 from d2s.program.state.places import CONTAINERS, Place
@@ -261,6 +261,7 @@ class Results:
                 self.passed.append(thing)
             refuse_hidden(thing, self.is_state)
             return self.kept_by_python(thing)
+        refuse_ours(thing)
         known = self.known(thing)
         if known is not None:
             return known
@@ -268,8 +269,7 @@ class Results:
             refuse_hidden(thing, self.is_state)
             strange = self.goes_on or is_librarys(type(thing))
             return self.kept_by_python(thing) if strange else lambda run: thing
-        members = self.contents(attributes_of(thing))
-        kind: Any = type(thing)
+        members, kind = self.contents(attributes_of(thing)), type(thing)
         return self.once(thing, lambda run: set_attributes(empty(kind), members(run)))
 
     def is_state(self, thing: Any) -> bool:

@@ -30,6 +30,7 @@ from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
 from d2s.runtime.calls.applying import APPLYING
 from d2s.runtime.lists import becoming
+from d2s.runtime.lists.positions import want_steps
 from d2s.runtime.python import casts
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.items import value_getitem
@@ -105,6 +106,7 @@ def _truth(self: Any) -> bool:
     """Refuse to be a truth value; a generator stays Python, and is named."""
     code = sys._getframe(1).f_code
     if code.co_flags & _YIELDING and not is_ours(code.co_filename) and code.co_name[0] != "<":
+        want_steps()
         raise error_here(
             UnsupportedInGraphError,
             f"a tensor decides what the generator {code.co_name!r} yields, which only the run "

@@ -481,11 +481,12 @@ class _Walk:
                 yield from self.paths(path, leaf, Alternative(place, leaf), depth - 1)
             return
         found = False
+        below = depth - (not hasattr(type(value), "d2s_stands_for"))  # its attributes are variables
         for step, key, item, table in parts_of(value):
             if type(item) in LEAVES and not self.is_it(item):
                 continue
             inside = Fixed(place, key) if table is None else Item(table, key)
-            for each in self.paths(f"{path}{step.format(key)}", item, inside, depth - 1):
+            for each in self.paths(f"{path}{step.format(key)}", item, inside, below):
                 found = True
                 yield each
         if not found:

@@ -6,13 +6,15 @@ asked of the first one earlier or later than Python would.
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.variables import WithClosure
+from d2s.runtime.builtins import stepping
 from d2s.runtime.control_flow.cond import if_
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.iteration import items_of
@@ -21,7 +23,9 @@ from d2s.runtime.loops.for_sources import OfGenerator, Trips, source_of
 from d2s.runtime.python.generators import Generator, Take, hand_all, handing, hands, sole
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.logic import not_, or_
+from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.fields import steps
 from d2s.runtime.values.tensors import condition, mark_number
 from d2s.runtime.values.tree import is_plain_sequence
 from d2s.runtime.values.unbound import UNBOUND
@@ -168,3 +172,89 @@ def islice(usual: Callable[..., Any], things: object, /, *bounds: object) -> Any
             hand_all(begun, first)
 
     return hands((item for item in itertools.islice(begun, count)), run)
+
+
+# -- over iterators in Python (``builtins.stepping``), which a tensor may move --------------------
+
+Converting = Callable[[Any], Any]
+"""Gives what to call in place of a function."""
+
+
+def unwound(call: Converting, things: object) -> Any:
+    """An ``enumerate`` or ``zip`` of sequences, which nobody else has, as one in Python.
+
+    Other things as they are.
+    """
+    reduced: Any = things.__reduce__() if isinstance(things, _KNOWN) else None
+    if type(things) in _OF_SEQUENCES:
+        return things if any(reduced[2:]) else reduced[1][0]
+    if type(things) is enumerate:
+        source, start = reduced[1]
+        return call(stepping.enumerated)(unwound(call, source), start)
+    if type(things) is zip:
+        sources = [unwound(call, part) for part in reduced[1]]
+        return _zip(call, *sources) if sources else things
+    return things
+
+
+_OF_SEQUENCES: Final[tuple[type, ...]] = (type(iter([])), type(iter(())), type(iter(range(0))))
+
+_KNOWN: Final = (*_OF_SEQUENCES, enumerate, zip)
+
+
+def _zip(call: Converting, first: object, *others: object) -> Any:
+    rows = call(stepping.singles)(first)
+    for each in others:
+        rows = call(stepping.joined)(rows, each)
+    return rows
+
+
+def _chain(call: Converting, first: object, *others: object) -> Any:
+    for each in others:
+        first = call(stepping.chained)(first, each)
+    return first
+
+
+def _as_it_is(make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda call, *given, **options: call(make)(*given, **options)
+
+
+_MADE: Final[dict[Any, tuple[Callable[..., Any], Callable[..., bool]]]] = {
+    builtins.enumerate: (_as_it_is(stepping.enumerated), lambda things, start=0: True),
+    builtins.filter: (_as_it_is(stepping.filtered), lambda function, things: True),
+    builtins.map: (_as_it_is(stepping.mapped), lambda function, things: True),
+    builtins.zip: (_zip, lambda *things: True),
+    itertools.chain: (_chain, lambda first, second, *others: True),
+    itertools.islice: (_as_it_is(stepping.sliced), lambda things, stop: type(stop) is int),
+}
+"""What makes such an iterator, and whether it is for these arguments."""
+
+
+def in_steps(call: Converting, usual: dict[Any, Callable[..., Any]]) -> dict[Any, Any]:
+    """What stands for the classes of iterators.
+
+    Args:
+        call: see above.
+        usual: the operators for iterators of Python's.
+    """
+    return {kind: _either(call, usual[kind], *made) for kind, made in _MADE.items()}
+
+
+def _either(
+    call: Converting,
+    usual: Callable[..., Any],
+    make: Callable[..., Any],
+    fits: Callable[..., bool],
+) -> Callable[..., Any]:
+    def run(*given: object, **options: object) -> Any:
+        capture = current()
+        if capture is not None and capture.stepping and any(map(steps, given)):
+            try:
+                wanted = fits(*given, **options)
+            except TypeError:  # arguments of another form
+                wanted = False
+            if wanted:
+                return make(call, *given, **options)
+        return usual(*given, **options)
+
+    return run

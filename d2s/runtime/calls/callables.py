@@ -77,20 +77,22 @@ def handing_on(
         watch: told of what runs, and of the user's.
     """
     code = getattr(converted, "__code__", None)
-    if current() is None or code is None or not code.co_flags & inspect.CO_GENERATOR:
+    capture = current()
+    if capture is None or code is None or not code.co_flags & inspect.CO_GENERATOR:
         return converted
     if is_ours(function.__code__.co_filename) or stays(function):
         return converted
     handing = converter().ended(function, "handed")
+    make = (converter().ended(function, "stepped") if capture.stepping else None) or converted
     if handing is None:
-        return converted
+        return make
 
     def begin(*arguments: object, **options: object) -> Any:
         def run(take: Take) -> None:
             watch(function, handing)
             handing(take, *arguments, **options)
 
-        return hands(converted(*arguments, **options), run)
+        return hands(make(*arguments, **options), run)
 
     return begin
 

@@ -27,14 +27,29 @@ from d2s.errors import (
     SyntaxNotSupportedError,
     UnsupportedInGraphError,
 )
-from d2s.runtime.aliasing.holders import counted, holders_of
-from d2s.runtime.builtins.stepping import asked, items_left
+from d2s.runtime.aliasing.holders import counted, holders_of, is_held
+from d2s.runtime.builtins.handed import unwound
+from d2s.runtime.builtins.stepping import (
+    GeneratorInSteps,
+    SequenceIterator,
+    asked,
+    expressed,
+    has_item,
+    has_next,
+    item_at,
+    items_left,
+    next_in,
+)
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
+from d2s.runtime.control_flow.cond import if_
 from d2s.runtime.control_flow.effects import looking_up
 from d2s.runtime.host.text import OPEN, is_dynamic
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.positions import SEQUENCES
+from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import COMPARISONS
-from d2s.runtime.python.generators import hand_steps_by
+from d2s.runtime.python.generators import Step, Take, hand_steps_by, hands, step_of
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice, each
@@ -48,6 +63,7 @@ from d2s.runtime.values.objects import (
     is_user_object,
     stays,
 )
+from d2s.runtime.values.tensors import is_tensor
 from d2s.runtime.values.unbound import UNBOUND
 
 _LEFT_ALONE: Final = frozenset(
@@ -354,4 +370,83 @@ def methods(capture: Capture) -> Iterator[None]:
         adoption.give_back()
 
 
-hand_steps_by(lambda iterator: call(items_left)(iterator))
+# -- generators in steps -------------------------------------------------------------------------
+
+
+def stepped(go_on: Callable[..., Step], names: tuple[str, ...], returns: bool) -> Any:
+    """A generator of which ``go_on`` goes on to the next ``yield``."""
+    return call(GeneratorInSteps)(go_on, names, returns)
+
+
+def begun(things: object) -> Any:
+    """What a ``for`` statement of such a generator goes over: a sequence, or an iterator."""
+    if type(things) in (enumerate, zip) and not is_held(things):
+        things = unwound(call, things)
+    return things if _are_sequences(things) else call(iter)(things)
+
+
+def _are_sequences(things: object) -> bool:
+    leaves = things.leaves() if isinstance(things, Choice) else [things]
+    return all(
+        type(leaf) in (*SEQUENCES, DynamicList) or (is_tensor(leaf) and list(leaf.shape))
+        for leaf in leaves
+    )
+
+
+def next_asked(items: object, position: object = 0) -> tuple[Any, Callable[[], Any]]:
+    """Whether there is another item, and what gives it.
+
+    Args:
+        items: a sequence, or an iterator.
+        position: how many items of the sequence have been taken.
+    """
+    if _are_sequences(items):
+        return call(has_item)(items, position), lambda: call(item_at)(items, position)
+    if isinstance(items, GeneratorInSteps):
+        step = step_of(items)
+        return step.found, step.get
+    if type(items) is SequenceIterator:
+        return call(has_next)(items), lambda: call(next_in)(items)
+    found, item = (None, None) if isinstance(items, Choice) else call(asked)(items)
+    if type(found) is not bool:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a generator goes over an iterator of which a tensor decides what it is, or whether it "
+            "has another item",
+            "make a list of its items before",
+        )
+    return found, lambda: item
+
+
+def _nothing() -> Iterator[object]:
+    """A generator that stands for one whose items are handed on."""
+    yield from ()
+
+
+def _left_in(things: object) -> Any:
+    """The items that are left of an iterator in Python, as a generator that hands them on."""
+    if not isinstance(things, GeneratorInSteps):
+        return call(items_left)(things)
+
+    def run(take: Take) -> None:
+        done: Any = False
+
+        def trip() -> None:
+            more, get = next_asked(things)
+
+            def taken() -> None:
+                nonlocal done
+                done = take(get())
+
+            def over() -> None:
+                nonlocal done
+                done = True
+
+            if_(more, taken, over, ("done",))
+
+        while_(lambda: True, trip, ("done",), lambda: done)
+
+    return hands(iter(_nothing()), run)
+
+
+hand_steps_by(_left_in, lambda *parts: call(expressed)(*parts))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
 import sys
+import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -31,13 +33,22 @@ from d2s.syntax.bytecode import unpacks_into
 SEQUENCES: Final = (list, tuple, range)
 """What has iterators that a capture may have in Python (``Capture.stepping``)."""
 
-_ITERATORS: Final = tuple(type(iter(made())) for made in (list, tuple, partial(range, 0)))
+_ITERATORS: Final[tuple[Any, ...]] = (
+    *(type(iter(made())) for made in (list, tuple, partial(range, 0))),
+    *(types.GeneratorType, enumerate, zip, map, filter, itertools.chain, itertools.islice),
+)
 
 
 def stuck(iterator: object) -> None:
     """Note that a branch or loop cannot take an item of ``iterator``; one in Python lets it."""
+    if isinstance(iterator, _ITERATORS):
+        want_steps()
+
+
+def want_steps() -> None:
+    """Note that iterators have to be in Python, for the next attempt."""
     capture = current()
-    if capture is not None and isinstance(iterator, _ITERATORS):
+    if capture is not None:
         capture.stepping = capture.stepping or False
 
 

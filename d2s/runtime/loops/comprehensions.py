@@ -38,7 +38,7 @@ from d2s.runtime.loops.for_sources import (
     moved_by,
     source_of,
 )
-from d2s.runtime.python.generators import Search, Take, handing, hands
+from d2s.runtime.python.generators import Search, Take, expressed, handing, hands, in_python
 from d2s.runtime.python.keys import only_look, same_names
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
@@ -222,6 +222,8 @@ def generator(
     """
     if current() is None:
         return _lazily(iter(iter_), _taking(element), accept and _taking(accept))
+    if in_python(iter_) and not (consumer or names):
+        return expressed(iter_, _taking(element), accept and _taking(accept))
     iter_ = one_list(iter_)
     if isinstance(iter_, Choice) and not iter_.single:
 

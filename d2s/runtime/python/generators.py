@@ -19,10 +19,10 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.variables import WithClosure
 from d2s.runtime.control_flow.cond import choose
@@ -30,13 +30,66 @@ from d2s.runtime.control_flow.raises import Try
 from d2s.runtime.lists.iteration import moving
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, bound
 from d2s.runtime.values.fields import steps
 from d2s.runtime.values.objects import attribute, is_user_class
 from d2s.runtime.values.tensors import condition, decided
 from d2s.runtime.values.unbound import UNBOUND
 
 Generator: TypeAlias = "types.GeneratorType[Any, Any, Any]"
+
+
+class InSteps:
+    """A generator as steps (``passes.statements.steps``), which a tensor may decide about.
+
+    Attributes:
+        fresh: nobody has begun it.
+        names: those of its variables, which are attributes.
+    """
+
+    fresh: Any
+    names: tuple[str, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "d2s_")) or name in self.__dict__.get("names", ()):
+            raise AttributeError(name)
+        raise error_here(
+            UnsupportedInGraphError,
+            f"{name!r} of a generator is asked for, of which a tensor decides how far it has come",
+            "take its items with next(), send() or a loop",
+        )
+
+    def d2s_stands_for(self) -> type:
+        """The class that it has to a reader."""
+        return types.GeneratorType
+
+
+class Step:
+    """What one step of a generator has come to.
+
+    Attributes:
+        found: whether it has yielded.
+        get: gives what; where it has ended, what it returns.
+    """
+
+    def __init__(self, found: object, get: Callable[[], Any]) -> None:
+        self.found: Any = found
+        self._get = get
+
+    def get(self) -> Any:
+        """The item."""
+        return kept(self._get())
+
+
+def kept(value: object) -> Any:
+    """A variable that is kept between the steps, where it is read: it is bound there."""
+    return bound(value) if isinstance(value, Choice) else value
+
+
+def taken(get: Callable[[], Any]) -> Any:
+    """The next item, of which it is known that there is one."""
+    return get()
+
 
 Take = Callable[[Any], Any]
 """What is done with an item of a generator; whether no more are wanted."""
@@ -55,16 +108,32 @@ def _none(*_: object) -> None:
     """In the place of a method that is not there."""
 
 
-_OF_STEPS: Final[list[Callable[[Any], Any]]] = []
+_OF_STEPS: Final[list[Callable[..., Any]]] = []
 
 
-def hand_steps_by(make: Callable[[Any], Any]) -> None:
-    """Tell what gives a generator of the items that are left of an iterator in Python."""
-    _OF_STEPS[:] = [make]
+def hand_steps_by(make: Callable[[Any], Any], express: Callable[..., Any]) -> None:
+    """Tell what makes generators in Python.
+
+    Args:
+        make: gives one of the items that are left of an iterator in Python.
+        express: gives a generator expression, from what it goes over, its element and filter.
+    """
+    _OF_STEPS[:] = [make, express]
+
+
+def in_python(thing: object) -> bool:
+    """Whether ``thing`` is an iterator in Python, and so are those that are made of it."""
+    capture = current()
+    return capture is not None and bool(capture.stepping) and steps(thing)
+
+
+def expressed(things: object, element: object, accept: object) -> Any:
+    """A generator expression over such an iterator."""
+    return _OF_STEPS[1](things, element, accept)
 
 
 def handing(thing: object) -> Generator | None:
-    """The generator that is iterated with ``thing``, if it can hand on all of its items.
+    """The generator that is iterated with ```thing```, if it can hand on all of its items.
 
     Nobody has begun it, and it is not read again: one that is may be left in its middle, and goes
     on from there.
@@ -72,16 +141,26 @@ def handing(thing: object) -> Generator | None:
     if current() is None:
         return None
     if steps(thing):
-        thing = _OF_STEPS[0](thing)
+        thing = thing if _is_whole(thing) and not _is_held(thing) else _OF_STEPS[0](thing)
     elif is_user_class(type(thing)):
         method = attribute(type(thing), "__iter__") or _none
         if inspect.isgeneratorfunction(inspect.unwrap(method)):
             thing = method(thing)
-    if not isinstance(thing, types.GeneratorType) or thing not in _BEGUN:
+    if not _is_whole(thing) or thing not in _BEGUN:
         return None
-    if inspect.getgeneratorstate(thing) != inspect.GEN_CREATED:
-        return None
-    return None if any(holder.live for holder in holders_of(thing)) else thing
+    return None if _is_held(thing) else thing
+
+
+def _is_whole(thing: object) -> TypeGuard[Generator]:
+    """Whether ``thing`` is a generator that nobody has begun."""
+    if isinstance(thing, types.GeneratorType):
+        return inspect.getgeneratorstate(thing) == inspect.GEN_CREATED
+    return isinstance(thing, InSteps) and thing.fresh is True
+
+
+def _is_held(thing: object) -> bool:
+    """Whether somebody may go on with ``thing``."""
+    return any(holder.live for holder in holders_of(thing))
 
 
 def hand(take: Take, item: object) -> Any:
@@ -126,7 +205,24 @@ def hand_all(generator: Generator, take: Take) -> None:
     finally:
         passing.clear()
         attempts.remove(stops)
-    generator.close()
+    if isinstance(generator, types.GeneratorType):
+        generator.close()
+
+
+def step_of(generator: Any, value: object = None) -> Step:
+    """The next step of a generator in steps, which is sent ``value``."""
+    if generator.fresh is not False:
+        generator.fresh = False
+    attempts = open_trace().attempts
+    stops = Try(lambda: (StopIteration,), None, _STOPS)
+    attempts.append(stops)
+    try:
+        step: Step = generator.go_on(generator, value)
+    except StopIteration as stop:
+        raise RuntimeError("generator raised StopIteration") from stop
+    finally:
+        attempts.remove(stops)
+    return step
 
 
 # -- the first item ------------------------------------------------------------------------------

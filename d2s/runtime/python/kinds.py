@@ -49,8 +49,8 @@ def isinstance_(thing: Any, kinds: Any, /) -> Any:
         return issubclass(thing.view, kinds) if thing.view else isinstance(thing.made_of([]), kinds)
     if is_view(thing):
         return issubclass(thing.__class__, kinds)
-    if isinstance(thing, Indexed):
-        return issubclass(thing.kind, kinds)
+    if isinstance(thing, Indexed) or hasattr(type(thing), "d2s_stands_for"):
+        return issubclass(type_(thing), kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
     if is_array(thing):
@@ -134,6 +134,9 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
         return thing.__class__
     if isinstance(thing, Indexed):
         return thing.kind
+    stands_for = getattr(type(thing), "d2s_stands_for", None)
+    if stands_for is not None:
+        return stands_for(thing)
     if isinstance(thing, FixedList | FixedDict):
         return thing.d2s_plain
     if not bridge.is_value(thing):

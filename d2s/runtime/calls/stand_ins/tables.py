@@ -163,6 +163,7 @@ class StandIns:
             ),
             **self.calling_back,
         }
+        self.builtins |= handed.in_steps(call, self.builtins)
 
     def _of_python(self) -> Table:
         of_numbers, joining_ = numbers.taking_numbers, joining.joining

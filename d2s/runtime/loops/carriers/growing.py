@@ -92,6 +92,9 @@ class GrowingList(Carrier):
             refuse_other_names(target if target.origin is None else target.origin, self.path)
         if type(after) is target.d2s_type():
             after = of_python(after, self.path, target.element)
+        elif isinstance(after, Choice):
+            whole = one_list(after, self.path)
+            after = after if whole is None else whole
         if isinstance(after, DynamicList):
             joint = union(target.element, after.element)
             if joint != target.element:
@@ -185,7 +188,8 @@ def one_list(value: Choice, path: str) -> DynamicList | None:
     if not all(known or _is_list(each) for known, each in zip(of_run, lists, strict=True)):
         return None
     lengths = {-1 if known else len(each) for known, each in zip(of_run, lists, strict=True)}
-    if len(lengths) == 1 or not are_alike(lists):
+    known_length = len(lengths) == 1 and -1 not in lengths
+    if known_length or not are_alike(lists):
         return None
     # An item of the side that is not taken has any size: none is read out of its branch.
     element = joint_element(lists)
