@@ -31,7 +31,13 @@
 =============  ===================================================================================
 """
 
-from d2s.paddle_bridge.capturing.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
+from d2s.paddle_bridge.capturing.blocks import (
+    IfOp,
+    WhileOp,
+    keeping_what_goes,
+    pass_into_blocks,
+    static_py_layer,
+)
 from d2s.paddle_bridge.capturing.capture import (
     Answer,
     checked_operations,
@@ -301,6 +307,7 @@ __all__ = [
     "joined",
     "keep_backward_error",
     "keep_mode",
+    "keeping_what_goes",
     "key_in_program",
     "known_tensors",
     "known_truth",

@@ -315,10 +315,12 @@ def holder_of(value: Any) -> Any:
     here = paddle.pir.get_current_insertion_point().block()
     around = [here, *_around(here)]
     at = value.get_defining_op()
-    while at is not None and all(at.get_parent_block() != block for block in around):
-        at = at.get_parent_block().parent_op
+    while at is not None and all((home := at.get_parent_block()) != block for block in around):
+        at = None if home is None else home.parent_op
+    if at is None:  # an argument of a block, or it was taken out of the program
+        return None
     open_ = any(block.parent_op is not None and block.parent_op.id() == at.id() for block in around)
-    return None if at is None or open_ else at
+    return None if open_ else at
 
 
 def is_inner(value: Any) -> bool:

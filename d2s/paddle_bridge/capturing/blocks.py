@@ -9,7 +9,15 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
-from d2s.paddle_bridge.walks import arguments_of, blocks_of, is_visible, tensor_operands, under
+from d2s.paddle_bridge.walks import (
+    arguments_of,
+    blocks_of,
+    is_visible,
+    never_free,
+    operations,
+    tensor_operands,
+    under,
+)
 from d2s.paddle_bridge.walks import inside as all_inside
 
 
@@ -116,26 +124,64 @@ def _makes(op: Any, value: Any) -> bool:
     return False
 
 
+_aside: list[Any] = []
+"""For each capture that is under way, innermost last, an operation of a program beside its own."""
+
+
+@contextlib.contextmanager
+def keeping_what_goes() -> Iterator[None]:
+    """Keep what is taken out of a program meanwhile, in a program beside it.
+
+    An exception or an object of the user's may still hold a value of a branch that was captured
+    in vain.  Of one whose operation is gone even the question who has made it ends the process;
+    of one in the program beside, the answer is that nobody can see it.
+    """
+    beside = paddle.static.Program()
+    with paddle.static.program_guard(beside):
+        first = paddle.full([], 0).get_defining_op()
+    _aside.append(first)
+    try:
+        yield
+    except BaseException:
+        if any(_is_read_elsewhere(beside)):
+            never_free(beside)
+        raise
+    finally:
+        _aside.remove(first)
+
+
+def _is_read_elsewhere(program: Any) -> Iterator[bool]:
+    """For each value of a program whether an operation of another one reads it."""
+    own = {each.id() for each in operations(program)}
+    for operation in operations(program):
+        for result in operation.results():
+            yield any(user.id() not in own for user in result.all_used_ops())
+
+
 def _taken_out(operation: Any) -> list[int]:
     """Take an operation out of its program; gives the ids of the values that go with it."""
     parts = [operation, *all_inside(operation)]
     gone = [result.id for part in parts for result in part.results()]
     for part in parts:
         gone += [argument.id for block in blocks_of(part) for argument in arguments_of(block)]
-        _let_go(part)
-    operation.get_parent_block().remove_op(operation)
+    own = set(gone)
+    for part in parts:
+        for index, value in enumerate(part.operands_source()):
+            if not pir.is_fake_value(value) and (value.id not in own or not _sees(part, value)):
+                part.operand(index).set_source(pir.fake_value())
+    if _aside:
+        operation.move_before(_aside[-1])
+    else:
+        operation.get_parent_block().remove_op(operation)
     return gone
 
 
-def _let_go(operation: Any) -> None:
-    """Take from an operation that goes what it must not read: values of an ``if``'s other side.
+def _sees(operation: Any, value: Any) -> bool:
+    """Whether ``value`` is not one of an ``if``'s other side.
 
     Paddle ends the process when it destroys a value that a side further down still reads.
     """
-    home = operation.get_parent_block()
-    for index, value in enumerate(operation.operands_source()):
-        if not pir.is_fake_value(value) and not is_visible(value, home):
-            operation.operand(index).set_source(pir.fake_value())
+    return bool(is_visible(value, operation.get_parent_block()))
 
 
 def pass_into_blocks(

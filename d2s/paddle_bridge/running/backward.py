@@ -337,6 +337,10 @@ _RETAIN: Final = {"run_backward": 2, "run_partial_grad": 3}
 """Where Paddle's functions take ``retain_graph``."""
 
 
+_NOBODY: Final = contextlib.nullcontext()
+"""Nobody asks for gradients of certain tensors."""
+
+
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
     error, BACKWARD.error = BACKWARD.error, None
     return error
@@ -369,7 +373,7 @@ def _showing(
         try:
             ORDER.enter()
             try:
-                with asked_for(inputs) as refusal:
+                with asked_for(inputs) if inputs else _NOBODY as refusal:
                     result = original(*arguments, **options)
             finally:
                 ORDER.leave()

@@ -164,7 +164,7 @@ def _other_ways(error: D2SError, state: Capture) -> Iterable[dict[str, Any]]:
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]
 def _captured(wanted: Wanted, state: Capture) -> Captured:
     recording = _Recording(wanted, state)
-    with noting() as notes:
+    with noting() as notes, bridge.keeping_what_goes():
         try:
             try:
                 contextvars.copy_context().run(recording.run)

@@ -343,8 +343,11 @@ OPEN: Final = "d2s_open"
 def by_its_class(part: object) -> Any:
     """A part of a text, with the text that the ``__format__`` of a user's class makes of it.
 
-    That is called by name, as any method, so that it may give a text that the run fills in.
+    That is called by name, as any method, so that it may give a text that the run fills in.  An
+    exception is shown by what it holds, of which branches and loops know to hand it on.
     """
+    if type(part) is tuple and isinstance(part[0], BaseException):
+        return _shown_by_arguments(*part)
     if type(part) is not tuple or part[1] is not None:
         return part
     value, _, spec = part
@@ -352,6 +355,23 @@ def by_its_class(part: object) -> Any:
         return part
     made = each(lambda one: _formatted_by_its_class(one, spec), value, none=True, changes=True)
     return made, "s", ""
+
+
+def _shown_by_arguments(error: BaseException, conversion: str | None, spec: Any) -> Any:
+    """A part of a text that is an exception, as Python's own classes show what they were given."""
+    kind, given = type(error), error.args
+    plain = conversion == "s" or (
+        conversion is None and kind.__format__ is object.__format__ and spec == ""
+    )
+    if not is_dynamic(error):
+        return error, conversion, spec
+    if plain and kind.__str__ is BaseException.__str__:
+        return given[0] if len(given) == 1 else given, "s", spec
+    if conversion == "r" and kind.__repr__ is BaseException.__repr__:
+        around = ("(", ")") if len(given) == 1 else ("", "")
+        shown = given[0] if len(given) == 1 else given
+        return HostText((kind.__name__ + around[0], (shown, "r", ""), around[1])), "s", spec
+    return error, conversion, spec
 
 
 def has_own_format(value: object) -> bool:

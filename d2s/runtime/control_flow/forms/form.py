@@ -15,7 +15,7 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.slots import Cell
 from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.control_flow.ends import born
-from d2s.runtime.host.text import HostText
+from d2s.runtime.host.text import HostText, is_dynamic
 from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.likeness import Like
@@ -165,15 +165,37 @@ def _taken_apart(value: object) -> tuple[Kind, tuple[Any, ...], list[Any]] | Non
         return kind, tuple(range(len(value))), list(map(told_apart, value))
     if type(value) is HostText:
         return kind, (len(value.parts),), list(value.parts)
+    if isinstance(value, BaseException):
+        return _error_apart(value)
     if is_object(value):
         found = attributes_of(value)
         return kind, tuple(found), list(map(told_apart, found.values()))
     return None
 
 
+def _error_apart(error: BaseException) -> tuple[Kind, tuple[Any, ...], list[Any]] | None:
+    """The same of an exception, of those that were raised while no other one was handled."""
+    alone = error.__cause__ is None and error.__context__ is None
+    if not alone or slots_of(type(error)) or not is_dynamic(error):
+        return None
+    held = vars(error)
+    parts = [*error.args, *held.values()]
+    return Kind(type(error)), (len(error.args), *held), list(map(told_apart, parts))
+
+
+def _error_of(kind: type[Any], keys: tuple[Any, ...], parts: list[Any]) -> BaseException:
+    count, *names = keys
+    made: BaseException = kind.__new__(kind, *parts[:count])
+    made.args = tuple(parts[:count])
+    vars(made).update(zip(names, parts[count:], strict=True))
+    return made
+
+
 def _put_together(kind: Kind, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if kind.of is HostText:
         return HostText(tuple(parts))
+    if issubclass(kind.of, BaseException):
+        return _error_of(kind.of, keys, parts)
     if issubclass(kind.of, tuple):
         return tuple.__new__(kind.of, parts)
     held = dict(zip(keys, parts, strict=True))
@@ -251,6 +273,8 @@ def _held(thing: object, known: frozenset[int]) -> list[Any]:
         defaults = [thing.__defaults__, thing.__kwdefaults__]
         return [*defaults, *(Cell(cell).get() for cell in cells), vars(thing)]
     slots = slot_fields(thing).values() if slots_of(type(thing)) else ()
+    if isinstance(thing, BaseException):
+        slots = (*slots, *thing.args, thing.__cause__, thing.__context__)
     return [*slots, *(dict_of(thing) or {}).values()]
 
 
