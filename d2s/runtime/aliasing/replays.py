@@ -259,7 +259,7 @@ def _call_of(frame: types.FrameType) -> tuple[Any, list[Any], dict[str, Any]] | 
         given = known.get("processed_args", known.get("args", ()))
         return function, list(given), known.get("processed_kwargs", known.get("kwargs", {}))
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if function is None or not _is_harmless(function) or not set(names) <= known.keys():
+    if function is None or not is_harmless(function) or not set(names) <= known.keys():
         return None
     if any(_holds_tensors(known[name]) for name in names if name in _rebound(code)):
         return None
@@ -438,7 +438,7 @@ def _again(unknown: _Unknown, function: Callable[..., Any]) -> Any:
     owner = owner_of(function)
     if bridge.is_value(owner):
         return getattr(_stand_in(unknown, owner), function.__name__)
-    if _is_harmless(function):
+    if is_harmless(function):
         return function
     raise _NotDoneError
 
@@ -457,7 +457,8 @@ def _belongs_to_paddle(function: Callable[..., Any]) -> bool:
     return str(attribute(function, "__module__", "")).startswith("paddle.")
 
 
-def _is_harmless(function: Callable[..., Any]) -> bool:
+def is_harmless(function: Callable[..., Any]) -> bool:
+    """Whether ``function`` is one of Paddle's that writes into nothing but what it is given."""
     return str(attribute(function, "__module__", "")).startswith(_HARMLESS)
 
 

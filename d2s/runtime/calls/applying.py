@@ -8,7 +8,6 @@ run knows, it is converted after all.
 from __future__ import annotations
 
 import functools
-import inspect
 import random
 import re
 import types
@@ -25,6 +24,8 @@ from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
+from d2s.runtime.calls.host_functions import NUMBER_ASKED, on_each_run
+from d2s.runtime.calls.spellings import without_out
 from d2s.runtime.calls.stand_ins.putting import of_arrays, of_lists, refuse_lists, taken_from
 from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
@@ -49,7 +50,6 @@ from d2s.runtime.values.tree import (
     is_mapping,
     is_mutable,
     is_plain_sequence,
-    is_sequence,
     map_children,
     pairs,
     replaced,
@@ -295,7 +295,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}
     if current() is not None:
-        arguments, options, out = _without_out(function, arguments, options)
+        arguments, options, out = without_out(function, arguments, options)
         if out is not None:
             return inplace.put_into(out, applied(function, arguments, options))
     capture = current()
@@ -309,15 +309,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
         said: Exception = error
         del capture.refused[refused:]
     except Exception as error:
-        given = (
-            of_arrays(error, function, [*arguments, *options.values()])
-            or _of_no_list(error, function, arguments)
-            or _of_no_value(error, function)
-        )
-        said = given or replays.as_in_dygraph(error, function, arguments, options)
-        converted = None
-        if capture is not None and any_leaf(_is_open, [arguments, options]):
-            converted = _of_open_sizes(function)
+        said, converted = _otherwise(error, function, arguments, options, refused)
     try:
         if converted is None:
             raise said
@@ -329,6 +321,30 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
             raise said from None
     finally:
         del said  # which knows this frame
+
+
+def _otherwise(
+    error: Exception,
+    function: Callable[..., Any],
+    arguments: list[Any],
+    options: dict[str, Any],
+    refused: int,
+) -> tuple[Exception, Callable[..., Any] | None]:
+    """What dygraph says of a call that a program refuses, and what does the same in a program."""
+    capture = current()
+    given = (
+        of_arrays(error, function, [*arguments, *options.values()])
+        or _of_no_list(error, function, arguments)
+        or _of_no_value(error, function)
+    )
+    said = given or replays.as_in_dygraph(error, function, arguments, options)
+    if capture is not None and given is None and isinstance(said, NUMBER_ASKED):
+        hosted = on_each_run(function, arguments, options)
+        if hosted is not None:
+            del capture.refused[refused:]
+            return said, hosted
+    is_open = capture is not None and any_leaf(_is_open, [arguments, options])
+    return said, _of_open_sizes(function) if is_open else None
 
 
 def _applied_at(
@@ -441,36 +457,6 @@ def _with_forward(
 ) -> Any:
     with swapped(layer.__dict__, {"forward": forward}):
         return run(*arguments, **options)
-
-
-def _without_out(
-    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any], Any]:
-    """The arguments of a function of Paddle without ``out``, which a program ignores, and that.
-
-    ``out`` is ``None`` if it is not given.
-    """
-    if not module_of(function).startswith("paddle"):
-        return arguments, options, None
-    position = _position_of_out(function) if type(function) is types.FunctionType else None
-    out = options.get("out")
-    if position is not None and position < len(arguments):
-        out = arguments[position]
-    found = out[0] if is_sequence(out) and out else out
-    if not is_tensor(found):
-        return arguments, options, None
-    if getattr(function, "__name__", "").startswith("bitwise_"):  # dygraph writes nothing either
-        out = None
-    kept = [None if place == position else item for place, item in enumerate(arguments)]
-    return kept, {name: item for name, item in options.items() if name != "out"}, out
-
-
-@functools.lru_cache(maxsize=1024)
-def _position_of_out(function: Callable[..., Any]) -> int | None:
-    """Which positional argument of a function of Paddle is ``out``."""
-    parameters = list(inspect.signature(function).parameters.values())
-    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
-    return names.index("out") if "out" in names else None
 
 
 def _of_keys(owner: Any, name: str) -> Any:

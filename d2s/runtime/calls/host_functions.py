@@ -9,24 +9,39 @@ operator, and what it gives is as described before::
 
 In dygraph the function is simply called; what it gives is checked against the description there,
 too, so that a mistake shows before anything is captured.
+
+So is a function of Paddle's that is given a number of the run where its operation has an attribute;
+what it gives is asked of dygraph, with numbers and tensors that stand in::
+
+    paddle.histogram(x, bins=8, max=edge)    ->  one operator, which calls it in dygraph
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ArgumentsError, HostResultError
+from d2s.diagnostics.location import here
+from d2s.errors import ArgumentsError, HostResultError, NotStaticError, UnsupportedInGraphError
+from d2s.runtime.aliasing.replays import is_harmless
 from d2s.runtime.calls.py_layers import apply
 from d2s.runtime.trace import current
 from d2s.runtime.values import tree
 from d2s.runtime.values.callbacks import host_call, host_values
-from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind
+from d2s.runtime.values.objects import attribute, owner_of
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    as_value,
+    is_tensor,
+    mark_number,
+    number_kind,
+)
 
 _NUMBERS: Final = (bool, int, float)
 _Meta = tuple[list[int], str]
@@ -60,6 +75,7 @@ class HostFunction:
         gradient: from the tensors that it was called with and the gradients of its results to the
             gradients of those tensors; ``None``: no gradient goes through.
         keeps_results: whether ``gradient`` gets the results, too, behind the tensors.
+        asked: of which of the tensors it gives gradients; ``None``: of all.
     """
 
     def __init__(
@@ -69,9 +85,11 @@ class HostFunction:
         gradient: Callable[..., object] | None = None,
         *,
         keeps_results: bool = False,
+        asked: list[bool] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.keeps_results = keeps_results
+        self.asked = asked
         self.function = function
         self.gradient = gradient
         self.name: str = getattr(function, "__name__", type(function).__name__)
@@ -178,10 +196,19 @@ def _layer_of(host: HostFunction) -> Any:
     def backward(ctx: Any, *gradients: Any) -> Any:
         saved = ctx.saved_tensor()
         count = len(saved) - (len(host._metas) if host.keeps_results else 0)
-        specs = [paddle.static.InputSpec(list(each.shape), each.dtype) for each in saved[:count]]
+        asked = host.asked or [True] * count
+        specs = [
+            paddle.static.InputSpec(list(each.shape), each.dtype)
+            for each, wanted in zip(saved[:count], asked, strict=True)
+            if wanted
+        ]
         assert host.gradient is not None
         described = specs[0] if len(specs) == 1 else tuple(specs)
-        return HostFunction(host.gradient, described)(*saved, *gradients)
+        made = HostFunction(host.gradient, described)(*saved, *gradients)
+        if all(asked):
+            return made
+        found = iter([made] if len(specs) == 1 else made)
+        return tuple(next(found) if wanted else None for wanted in asked)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(host.name, (paddle.autograd.PyLayer,), members)
@@ -256,3 +283,171 @@ def host(
     if function is None:
         return lambda wrapped: HostFunction(wrapped, result, gradient)
     return HostFunction(function, result, gradient)
+
+
+# -- functions of Paddle's that take Python numbers ------------------------------------------------
+
+NUMBER_ASKED: Final = (NotStaticError, UnsupportedInGraphError)
+"""What is said where Paddle asks for the value of a number of the run."""
+
+_STAND_INS: Final = (0, 1, 2)
+"""What stands in for a number of the run."""
+
+_SIZES: Final = (2, 3)
+"""What stands in for a size that the run decides."""
+
+_MOST: Final = 1 << 22
+"""Elements of the largest tensor that stands in for one."""
+
+
+class _OfPaddle(HostFunction):
+    """A function of Paddle's, whose results are like those that samples have given."""
+
+    def __init__(self, function: Callable[..., object], result: object, **options: Any) -> None:
+        super().__init__(function, result, **options)
+        self._place = here()
+
+    def _differs(self, given: str, described: str) -> HostResultError:
+        return HostResultError(
+            f"{self.name}() gives {given} for a number that only the run knows, which it has given "
+            "for none of the numbers that were tried while the program was captured",
+            cure="call it outside of the converted function, or with a Python number",
+            file=self._place and self._place.file,
+            line=self._place and self._place.line,
+        )
+
+    def computed(self, inputs: list[Any]) -> Any:
+        """The results on each run, without gradients."""
+
+        def checked(*given: Any) -> list[Any]:
+            return self._checked(self.function(*given))
+
+        return self._rebuild(host_values(checked, inputs, self._metas, self.name))
+
+
+def on_each_run(
+    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """What calls a function of Paddle's on each run, with Python numbers; ``None``: nothing does.
+
+    Args:
+        function: a function that computes tensors of tensors, or a method of a value.
+        arguments, options: what it is given, numbers of the run among it.
+    """
+    capture = current()
+    name, owner = str(attribute(function, "__name__", "")), owner_of(function)
+    if bridge.is_value(owner) and hasattr(bridge.EagerTensor, name):
+        function, arguments = getattr(bridge.EagerTensor, name), [owner, *arguments]
+    elif not is_harmless(function):
+        return None
+    leaves, rebuild = tree.flatten((tuple(arguments), dict(options)))
+    leaves = [as_value(leaf) if bridge.is_eager(leaf) else leaf for leaf in leaves]
+    places = [at for at, leaf in enumerate(leaves) if bridge.is_value(leaf)]
+    inputs = [leaves[place] for place in places]
+    kinds = [number_kind(value) for value in inputs]
+    if capture is None or not any(kinds) or name.endswith("_") or bridge.autocasts():
+        return None
+
+    def call(*values: Any) -> Any:
+        full = list(leaves)
+        for place, value, kind in zip(places, values, kinds, strict=True):
+            # What is saved for a backward is a tensor.
+            full[place] = kind(value.item()) if kind and is_tensor(value) else value
+        given, named = rebuild(full)
+        return function(*given, **named)
+
+    call.__name__ = name.lstrip("_")
+    specs = _specs_of(call, inputs)
+    if specs is None:
+        return None
+    asked = [not (kind or value.stop_gradient) for value, kind in zip(inputs, kinds, strict=True)]
+    floats = ["float" in str(spec.dtype) for spec in tree.flatten(specs)[0]]
+    if not (paddle.is_grad_enabled() and any(asked) and any(floats)):
+        return lambda *_, **__: _OfPaddle(call, specs).computed(inputs)
+    if not all(floats) or any(block.kind == "loop" for block in capture.blocks):
+        return None
+    gradient = _gradient_of(call, asked)
+    return lambda *_, **__: _OfPaddle(call, specs, gradient=gradient, asked=asked)(*inputs)
+
+
+def _gradient_of(call: Callable[..., Any], asked: list[bool]) -> Callable[..., Any]:
+    """From the tensors of a call and the gradients of its results to those that are asked for."""
+
+    def gradient(*given: Any) -> Any:
+        tensors, gradients = given[: len(asked)], list(given[len(asked) :])
+        with paddle.enable_grad():
+            leaves = [each.detach() for each in tensors]
+            for leaf, wanted in zip(leaves, asked, strict=True):
+                leaf.stop_gradient = not wanted
+            made, _ = tree.flatten(call(*leaves))
+            inputs = [leaf for leaf, wanted in zip(leaves, asked, strict=True) if wanted]
+            found = paddle.grad(made, inputs, gradients, allow_unused=True)
+        filled = [
+            paddle.zeros_like(leaf) if each is None else each
+            for leaf, each in zip(inputs, found, strict=True)
+        ]
+        return filled[0] if len(filled) == 1 else tuple(filled)
+
+    return gradient
+
+
+def _specs_of(call: Callable[..., Any], inputs: list[Any]) -> Any:
+    """What the results are like, a tensor for each leaf; ``None`` where that is not known."""
+    found = [made for sample in _samples(inputs) if (made := _results_of(call, sample)) is not None]
+    if len(found) < 2:
+        return None
+    (first, rebuild), *others = found
+    if any(len(each) != len(first) for each, _ in others):
+        return None
+    specs = []
+    for alike in zip(*(each for each, _ in found), strict=True):
+        if len({(each.dtype, len(each.shape)) for each in alike}) > 1:
+            return None
+        shape = [
+            sizes[0] if len(set(sizes)) == 1 else None
+            for sizes in zip(*(each.shape for each in alike), strict=True)
+        ]
+        specs.append(paddle.static.InputSpec(shape, alike[0].dtype))
+    return rebuild(specs)
+
+
+def _samples(inputs: list[Any]) -> Iterator[list[Any]]:
+    """Tensors and numbers of dygraph that stand in for ``inputs``."""
+    is_open = any(size < 0 for value in inputs for size in value.shape)
+    sizes = _SIZES if is_open else _SIZES[:1]
+    for number, size, ramp in itertools.product(_STAND_INS, sizes, (False, True)):
+        yield [_sample(value, number, size, ramp=ramp) for value in inputs]
+
+
+def _sample(value: Any, number: int, size: int, *, ramp: bool) -> Any:
+    kind = number_kind(value)
+    if kind is not None:
+        return kind(number)
+    shape = [size if known < 0 else known for known in value.shape]
+    count = int(np.prod(shape))
+    if count > _MOST:
+        return None
+    below = count // 2 if "float" in str(value.dtype) else 0
+    contents = (np.arange(count) - below).reshape(shape) if ramp else np.zeros(shape)
+    with bridge.outside_of_capture():
+        return paddle.to_tensor(contents).astype(value.dtype)
+
+
+def _results_of(call: Callable[..., Any], sample: list[Any]) -> tuple[list[Any], Any] | None:
+    """What a call gives in dygraph, if that is tensors of their own memory, drawn by no chance."""
+    with bridge.outside_of_capture(), paddle.no_grad():
+        state = paddle.get_rng_state()
+        try:
+            leaves, rebuild = tree.flatten(call(*sample))
+            drawn = paddle.rand([2])
+            paddle.set_rng_state(state)
+            draws = bool((paddle.rand([2]) != drawn).any())
+        except Exception:  # this number is none for it
+            return None
+        finally:
+            paddle.set_rng_state(state)
+        if draws or not all(map(bridge.is_eager, leaves)):
+            return None
+        tensors = [each for each in sample if bridge.is_eager(each)]
+        shares = any(made._is_shared_buffer_with(each) for made in leaves for each in tensors)
+        return None if shares else (leaves, rebuild)

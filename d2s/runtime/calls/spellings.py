@@ -16,6 +16,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from d2s.runtime.values.objects import attribute
+from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tree import is_sequence
+
 
 def spelt(original: Any, operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator`` for all the calls that ``original`` takes.
@@ -95,3 +99,35 @@ def in_pythons_words(original: Any, operator: Callable[..., Any]) -> Callable[..
         return original(*arguments, **options)
 
     return run
+
+
+def without_out(
+    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], Any]:
+    """The arguments of a function of Paddle without ``out``, which a program ignores, and that.
+
+    ``out`` is ``None`` if it is not given.
+    """
+    if not str(attribute(function, "__module__", "")).startswith("paddle"):
+        return arguments, options, None
+    position = _position_of_out(function) if type(function) is types.FunctionType else None
+    out = options.get("out")
+    if position is not None and position < len(arguments):
+        out = arguments[position]
+    found = out[0] if is_sequence(out) and out else out
+    if not is_tensor(found):
+        return arguments, options, None
+    if str(attribute(function, "__name__", "")).startswith(
+        "bitwise_"
+    ):  # dygraph writes nothing either
+        out = None
+    kept = [None if place == position else item for place, item in enumerate(arguments)]
+    return kept, {name: item for name, item in options.items() if name != "out"}, out
+
+
+@functools.lru_cache(maxsize=1024)
+def _position_of_out(function: Callable[..., Any]) -> int | None:
+    """Which positional argument of a function of Paddle is ``out``."""
+    parameters = list(inspect.signature(function).parameters.values())
+    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    return names.index("out") if "out" in names else None
