@@ -63,8 +63,7 @@ _NESTS: Final = (list, tuple, dict, slice)
 
 _KEPT: Final = (
     bool, int, float, complex, str, bytes, type(None), type(...), np.ndarray, np.generic,
-    paddle.dtype,
-)  # fmt: skip
+    paddle.dtype)  # fmt: skip
 """What a function is given as it is."""
 
 
