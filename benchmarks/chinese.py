@@ -116,7 +116,7 @@ FORMS: Final = (
 
 _NEUTRAL: Final = re.compile(
     r"|≤ [\d.]+(?:x| s| ms| µs)?|[\d.]+ ?(?:x|%|s|ms|µs|MiB)?|-+|[a-z-]+|d2s|Paddle \w+"
-    r"|(?:trace|serial)(?:, keeping)? interpreter|\w+(?:Error|Exception)|Timeout"
+    r"|(?:trace|serial|default)(?:, keeping)? interpreter|\w+(?:Error|Exception)|Timeout"
 )
 """Figures, names of scenarios and of peers, remarks of the interpreter."""
 
