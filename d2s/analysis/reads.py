@@ -149,19 +149,22 @@ def _tables(tree: Any) -> set[str]:
 
     ``self.__dict__["name"]`` and ``"name" in self.__dict__`` name an attribute like others.
     """
-    named = _asked(tree)
-    known = {id(table) for node in walk(tree) for table, _ in _in_table(node, named)}
+    named, unsaid = _asked(tree), 0
     found: set[str] = set()
-    unsaid = 0
+    tables: list[Any] = []
+    known: set[int] = set()
     for node in walk(tree):
         kind = node.__class__
         if kind is gast.Name:
             unsaid += node.id == "vars"
-        elif kind is gast.Attribute and node.attr == "__dict__" and id(node) not in known:
-            found.add(_name(node.value))
+        elif kind is gast.Attribute and node.attr == "__dict__":
+            tables.append(node)
         elif kind is gast.Call and _name(node.func) == "vars" and len(node.args) == 1:
             unsaid -= 1
             found.add(_name(node.args[0]))
+        elif kind is gast.Subscript or kind is gast.Compare:
+            known.update(id(table) for table, _ in _in_table(node, named))
+    found.update(_name(table.value) for table in tables if id(table) not in known)
     return found | {"*"} if unsaid else found
 
 

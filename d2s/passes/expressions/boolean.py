@@ -35,7 +35,7 @@ import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import Span, place, put, span_of
-from d2s.syntax.trees import Rewriter, copied
+from d2s.syntax.trees import Rewriter, copied, walk
 
 SYMBOLS = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=",
@@ -55,8 +55,8 @@ def _names_of_sequences(tree: Any) -> frozenset[str]:
     """The variables that a tuple or list is assigned to as it is written down."""
     return frozenset(
         target.id
-        for node in gast.walk(tree)
-        if isinstance(node, gast.Assign) and isinstance(node.value, _SEQUENCES)
+        for node in walk(tree)
+        if node.__class__ is gast.Assign and isinstance(node.value, _SEQUENCES)
         for target in node.targets
         if isinstance(target, gast.Name)
     )

@@ -123,7 +123,7 @@ class _Tries(ScopeTransformer):
     def __init__(self, ctx: Context, function: Any) -> None:
         super().__init__(ctx)
         self.function = function
-        tries = [node for node in walk(function) if isinstance(node, gast.Try)]
+        tries = [node for node in walk(function) if node.__class__ is gast.Try]
         self.apart = {id(node) for node in tries if _is_apart(function, node)}
 
     def visit_FunctionDef(self, node: Any) -> Any:
