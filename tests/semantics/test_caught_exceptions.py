@@ -107,7 +107,7 @@ def raised_from_the_last(x: Any, limit: Any) -> Any:
 )
 def test_caught_in_a_loop(f: Any, limit: Any) -> None:
     """F1: what is kept of an exception behind the loop is what it was in its trip."""
-    assert_same(f, X, limit)
+    assert_same(f, (X, limit))
 
 
 def test_raised_again_shows_the_cause() -> None:
@@ -146,4 +146,4 @@ def undone(x: Any, steps: list[float], limit: Any) -> Any:
 @pytest.mark.parametrize("limit", [1.5, 3.0, 9.0, 50.0])
 def test_an_exception_while_another_is_handled(limit: float) -> None:
     """F1: a text holds what an exception says, not the exception, which another trip may change."""
-    assert_same(undone, X, [2.0, 0.5, 3.0], scalar(limit))
+    assert_same(undone, (X, [2.0, 0.5, 3.0], scalar(limit)))

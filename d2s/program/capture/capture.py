@@ -59,7 +59,7 @@ from d2s.runtime.calls.implicit import methods
 from d2s.runtime.calls.stand_ins.coroutines import finished
 from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, is_of_run, raise_later
-from d2s.runtime.control_flow.guards import limited
+from d2s.runtime.control_flow.guards import limited, limited_together
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.lists.items.pools import open_pools, with_pools
@@ -139,10 +139,10 @@ def capture(
             return with_pools(of, state, begun)
         except D2SError as error:
             refused = error
-        # Not inside of ``except``: what the function raises would have ``error`` as its context.
-        try:
+        try:  # not inside of ``except``, of which what the function raises would be in the context
             for again in _other_ways(refused, state):
-                with contextlib.suppress(D2SError):
+                seconds = config.get().capture_seconds // 2 if "stepping" in again else 0
+                with contextlib.suppress(D2SError), limited_together(seconds):
                     return with_pools(of, begun(**again), functools.partial(begun, **again))
             raise refused
         finally:

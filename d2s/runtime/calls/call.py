@@ -30,6 +30,7 @@ from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.callables import Callables, handing_on, is_outside
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.calls.spellings import rewrapped
+from d2s.runtime.calls.stand_ins.calling_back import each_called
 from d2s.runtime.calls.stand_ins.tables import StandIns
 from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.host.text import OPEN
@@ -194,7 +195,7 @@ def _special(callee: Any) -> Any:
         method = _method_of_lists(callee)
         if method is not None:
             return functools.partial(call(method), _owners(callee))
-        return lambda *args, **options: each(lambda found: call(found)(*args, **options), callee)
+        return functools.partial(each_called, call, callee)
     if type(callee) is operator.methodcaller and capture is not None:
         return _named_method(callee)
     if isinstance(callee, bridge.PaddlesFunction):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 from collections import OrderedDict
@@ -200,6 +201,23 @@ def _only_looks(use: Callable[..., Any]) -> bool:
     return all(map(_is_harmless, held))
 
 
+def may_change(use: object) -> bool:
+    """Whether calling ``use`` may run code of the user's that changes something."""
+    plain: Any = inspect.unwrap(use) if isinstance(use, types.FunctionType) else use
+    if isinstance(plain, types.FunctionType):
+        return not _only_looks(plain) or _stores(plain.__code__)
+    return not (isinstance(plain, type | types.BuiltinFunctionType) and _is_harmless(plain))
+
+
+def _stores(code: types.CodeType) -> bool:
+    """Whether code binds more than its own variables."""
+    words = (each.opname for each in dis.get_instructions(code))
+    return any(
+        word.startswith(("STORE_", "DELETE_")) and not word.startswith("STORE_FAST")
+        for word in words
+    ) or any(_stores(each) for each in code.co_consts if isinstance(each, types.CodeType))
+
+
 def _words(code: types.CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
@@ -230,4 +248,4 @@ def _is_harmless(thing: object) -> bool:
     home = thing.__name__ if isinstance(thing, types.ModuleType) else type(thing).__module__
     if isinstance(thing, type | types.FunctionType):
         home = thing.__module__
-    return home.split(".")[0] in ("builtins", "d2s", "math", "paddle")
+    return str(home).split(".")[0] in ("builtins", "d2s", "math", "paddle")

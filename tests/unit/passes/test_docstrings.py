@@ -11,7 +11,7 @@ import pytest
 
 import d2s.passes
 from d2s.passes.base import Pass
-from d2s.pipeline import BOUND, CUT, HANDED, PIPELINE, PROBED
+from d2s.pipeline import BOUND, CUT, HANDED, PIPELINE, PROBED, STEPPED
 
 MODULES = sorted(
     info.name.removeprefix("d2s.passes.")
@@ -51,13 +51,13 @@ def test_a_module_is_one_pass_of_the_pipeline(name: str) -> None:
     passes = [value for value in vars(module).values() if isinstance(value, Pass)]
     assert passes == [module.PASS]
     assert module.PASS.name == name.split(".")[-1]
-    assert module.PASS in (*PIPELINE, *PROBED, *CUT, *HANDED, *BOUND)
+    assert module.PASS in (*PIPELINE, *PROBED, *CUT, *HANDED, *STEPPED, *BOUND)
 
 
 @pytest.mark.parametrize(
     "pipeline",
-    [PIPELINE, PROBED, CUT, HANDED, BOUND],
-    ids=["usual", "probed", "cut", "handed", "bound"],
+    [PIPELINE, PROBED, CUT, HANDED, STEPPED, BOUND],
+    ids=["usual", "probed", "cut", "handed", "stepped", "bound"],
 )
 def test_the_pipeline_keeps_the_order_that_the_passes_ask_for(pipeline: tuple[Pass, ...]) -> None:
     done: set[str] = set()

@@ -14,6 +14,7 @@ from typing import Any
 
 import paddle
 
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists import iteration
@@ -21,7 +22,8 @@ from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.loops.for_sources import OfGenerator, OfTheRun, Source, Trips
 from d2s.runtime.python.generators import handing
-from d2s.runtime.trace import current
+from d2s.runtime.python.keys import may_change
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import is_tensor, mark_number
@@ -31,9 +33,39 @@ Converting = Callable[[Any], Any]
 """Gives what to call in place of a function."""
 
 
+def _several(*things: object) -> int | None:
+    """Which of ``things`` is one of several, as a tensor has decided."""
+    return next(
+        (at for at, thing in enumerate(things) if isinstance(thing, Choice) and not thing.single),
+        None,
+    )
+
+
+def _apart(run: Callable[..., Any], use: object, *things: object) -> Any:
+    """``run(*things)``, which calls ``use``: that changes something for the one that is meant."""
+    at = _several(*things)
+    if at is None or not may_change(use):
+        return run(*things)
+    return each(
+        lambda found: _apart(run, use, *things[:at], found, *things[at + 1 :]),
+        things[at],
+        changes=True,
+    )
+
+
+def each_called(call: Converting, callee: Choice, /, *given: Any, **options: Any) -> Any:
+    """What one of several functions gives; a ``key`` of ``list.sort`` may change more than them."""
+    changes = "key" in options and may_change(options["key"])
+    return each(lambda found: call(found)(*given, **options), callee, changes=changes)
+
+
 def map_(call: Converting, function: object, /, *things: object) -> Any:
     """``map``: of what has a length of the run, a list."""
     use = call(function)
+    if _several(*things) is not None and may_change(use):
+        whole = things[0] if len(things) == 1 else iteration.zip_(*things)
+        one = (lambda item: use(item)) if len(things) == 1 else (lambda item: use(*item))
+        return comprehensions.generator(whole, one)
     if any(iteration.indexed(thing) is not None for thing in things):
         whole = iteration.zip_(*things)
         made = comprehensions.list_(whole, lambda parts: use(*parts))
@@ -60,7 +92,9 @@ def defaultdict_(
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
-    if isinstance(things, Choice) and not things.single:
+    if _several(things) is not None:
+        if function is not None and may_change(use := call(function)):
+            return comprehensions.generator(things, lambda item: item, lambda item: use(item))
         return each(functools.partial(filter_, call, function), things)
     if handing(things) is not None:
         use = (lambda item: item) if function is None else call(function)
@@ -78,7 +112,10 @@ def keyed(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator`` with its ``key`` converted."""
 
     def run(*things: object, key: object = None, **options: object) -> Any:
-        return operator(*things, key=None if key is None else call(key), **options)
+        if key is None:
+            return operator(*things, key=None, **options)
+        use = call(key)
+        return _apart(functools.partial(operator, key=use, **options), use, *things)
 
     return run
 
@@ -87,7 +124,10 @@ def ranking(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any
     """``operator`` with its third argument, ``key``, converted."""
 
     def rank(n: object, iterable: object, key: object = None) -> Any:
-        return operator(n, iterable, None if key is None else call(key))
+        if key is None:
+            return operator(n, iterable, None)
+        use = call(key)
+        return _apart(lambda found: operator(n, found, use), use, iterable)
 
     return rank
 
@@ -116,8 +156,13 @@ def reduce(
     call: Converting, function: object, things: object, /, *others: object, **options: object
 ) -> Any:
     """``functools.reduce``."""
-    if isinstance(things, Choice) and not things.single:
-        return each(lambda found: reduce(call, function, found, *others, **options), things)
+    if _several(things) is not None:
+        again = functools.partial(reduce, call, function)
+        return each(
+            lambda found: again(found, *others, **options),
+            things,
+            changes=may_change(call(function)),
+        )
     use, found, begun = call(function), iteration.indexed(things), handing(things)
     if begun is not None and others:
         return _folded(use, OfGenerator(begun), others[0])
@@ -181,6 +226,13 @@ def accumulate(
             lambda: _accumulated(use, *reversed(_begun("", whole))),
         )
         return iteration.iterator_over(made, itertools.accumulate)
+    if _several(iterable) is not None and may_change(use):
+        raise error_here(
+            UnsupportedInGraphError,
+            "accumulate() calls a function that may change something for one of several things, "
+            "as a tensor has decided",
+            "write its loop with a for statement",
+        )
     return iteration.of_several(
         lambda things: itertools.accumulate(things, function, initial=initial), iterable
     )
@@ -192,4 +244,7 @@ def starmap(call: Converting, function: object, things: object, /) -> Any:
         use = call(function)
         made = comprehensions.list_(things, lambda parts: use(*parts))
         return iteration.iterator_over(made, itertools.starmap)
-    return iteration.of_several(functools.partial(itertools.starmap, call(function)), things)
+    use = call(function)
+    if _several(things) is not None and may_change(use):
+        return comprehensions.generator(things, lambda parts: use(*parts))
+    return iteration.of_several(functools.partial(itertools.starmap, use), things)
