@@ -231,14 +231,12 @@ PLACES = {
 
 RULES: dict[tuple[str, str], str] = {
     (name, "item of a list that a loop grows"): "D2S207"
-    for name in KINDS
-    if name
-    not in ("list", "tuple", "named tuple", "dict", "dataclass", "frozen dataclass", "registered")
+    for name in ("tuple of a class", "list of a class", "dict of a class")
 }
 """The holes, by kind and place: the code of the error.
 
 D1: rows of a list whose length the run decides are tensors, numbers, texts, objects of the user's
-classes, and lists, tuples and dicts of Python's own classes that hold such.
+classes, and containers of Python's own classes that hold such.
 """
 
 CALLS = ((tensor(1.0, 1.0), tensor(1.0, 2.0)), (tensor(4.0, 2.0), tensor(1.0, 3.0)))
