@@ -115,6 +115,15 @@ def test_another_form_on_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.file == __file__
 
 
+def test_another_dtype_on_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E5: so is one of another dtype, as dygraph gives here for no items."""
+    monkeypatch.setattr(host_functions, "_SIZES", (2, 3))
+    converted = d2s.to_static(lambda x, n: paddle.histogram(x[x > 0], 3, 0, float(n)))
+    assert converted(paddle.to_tensor([1.0, -2.0]), scalar(2.0)).tolist() == [0, 1, 0]
+    with pytest.raises(HostResultError, match=r"histogram\(\) gives a result of dtype"):
+        converted(paddle.to_tensor([-1.0, -2.0]), scalar(2.0))
+
+
 def test_saved(tmp_path: Any) -> None:
     """E5: ``save`` refuses it with the line that needs Python."""
 

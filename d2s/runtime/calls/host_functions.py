@@ -293,7 +293,7 @@ NUMBER_ASKED: Final = (NotStaticError, UnsupportedInGraphError)
 _STAND_INS: Final = (0, 1, 2)
 """What stands in for a number of the run."""
 
-_SIZES: Final = (2, 3)
+_SIZES: Final = (2, 3, 0)
 """What stands in for a size that the run decides."""
 
 _MOST: Final = 1 << 22
@@ -320,7 +320,11 @@ class _OfPaddle(HostFunction):
         """The results on each run, without gradients."""
 
         def checked(*given: Any) -> list[Any]:
-            return self._checked(self.function(*given))
+            found = self._checked(self.function(*given))
+            for made, (_, dtype) in zip(found, self._metas, strict=True):
+                if bridge.dtype_name(made.dtype) != dtype:
+                    raise self._differs(f"a result of dtype {made.dtype}", "")
+            return found
 
         return self._rebuild(host_values(checked, inputs, self._metas, self.name))
 
