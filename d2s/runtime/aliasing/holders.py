@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard, TypeVar
 
+from paddle.optimizer import Optimizer
+
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
@@ -469,6 +471,8 @@ class _Walk:
             yield path, place
             return
         if depth == 0 or isinstance(value, types.ModuleType | types.FunctionType):
+            return
+        if isinstance(value, Optimizer):  # its parameters stay what they are
             return
         if isinstance(value, type) and not is_user_class(value):
             return

@@ -274,6 +274,13 @@ def note_form(root: object, form: object) -> None:
         capture.forms[leaves] = (root, form)
 
 
+def note_alternative(root: object, form: object) -> None:
+    """Note what ``root`` has become in a snapshot that :func:`recall` may bring back."""
+    capture, leaves = current(), _leaves(form)
+    if capture is not None and root is not None and leaves is not None:
+        capture.forms[leaves] = (root, form)
+
+
 def recall(snapshots: list[Any]) -> None:
     """The state is as in ``snapshots`` again: note what containers had become by then."""
     capture = current()

@@ -21,6 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.origins import note_alternative, origin_of
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.snapshots import check_doubles, freeze, renew_doubles, thaw
 from d2s.runtime.aliasing.variables import State
@@ -30,6 +31,7 @@ from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
 from d2s.runtime.trace import Block, Extent, current, error_here
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value
 
 
@@ -377,12 +379,26 @@ def _variables(
     """The variables of a ``try``, as the sides have left them where they have raised."""
     found = [None if side is None else side.snapshots.get(attempt) for side in sides]
     found = [None if part is None else state.padded(part) for part in found]
-    return [
-        _of_sides(merger, [None if part is None else (part[index],) for part in found], name)
-        if not slot.lasts
-        else lambda results: None
-        for index, (slot, name) in enumerate(zip(state.slots, state.names, strict=True))
-    ]
+    builders: list[Builder] = []
+    for index, (slot, name) in enumerate(zip(state.slots, state.names, strict=True)):
+        parts = [None if part is None else (part[index],) for part in found]
+        made = (lambda results: None) if slot.lasts else _of_sides(merger, parts, name)
+        builders.append(made if slot.lasts else _noting(made, parts))
+    return builders
+
+
+def _noting(build: Builder, parts: list[tuple[Any] | None]) -> Builder:
+    """``build``, which notes what a container becomes that is one on all sides."""
+    roots = {id(root): root for part in parts if part for root in [origin_of(part[0])]}
+    root = next(iter(roots.values())) if len(roots) == 1 else None
+
+    def noting(results: list[Any]) -> Any:
+        made = build(results)
+        if isinstance(made, Choice):
+            note_alternative(root, made)
+        return made
+
+    return noting
 
 
 def _of_sides(merger: Merger, parts: list[tuple[Any] | None], name: str) -> Builder:
