@@ -83,7 +83,7 @@ def _of_two_kinds(h: Any, change: Any, x: Any, limit: Any) -> Any:
 
 
 REFUSED = [("set", _of_two_kinds), ("dict", _of_two_kinds)]
-"""D2: a set or dict that a tensor has chosen already, and that is changed again, keeps no other name."""
+"""D2: one that a tensor has chosen already, and that is changed again, has no other name."""
 
 
 def _contents(h: Any) -> Any:
