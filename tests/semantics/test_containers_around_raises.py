@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+import paddle
 import pytest
 
 import d2s
@@ -24,8 +25,13 @@ class Rows(list):  # type: ignore[type-arg]
 
 
 class Holder:
-    def __init__(self) -> None:
-        self.rows: list[Any] = []
+    def __init__(self, rows: Any = None) -> None:
+        self.rows: Any = [] if rows is None else rows
+
+
+def _noted_by_all(holder: Holder, value: Any) -> None:
+    for each in holder.rows:
+        each.note(value)
 
 
 CHANGES = {
@@ -36,6 +42,9 @@ CHANGES = {
     "deque": (collections.deque, lambda h, v: h.append(v)),
     "attribute": (Holder, lambda h, v: h.rows.append(v)),
     "item": (lambda: {"rows": []}, lambda h, v: h["rows"].append(v)),
+    "item of an item": (lambda: [[1], {"rows": []}], lambda h, v: h[1]["rows"].append(v)),
+    "item of an attribute": (lambda: Holder({"rows": Rows()}), lambda h, v: h.rows["rows"].note(v)),
+    "one of those an attribute holds": (lambda: Holder([Rows()]), _noted_by_all),
 }
 
 
@@ -90,13 +99,9 @@ def _contents(h: Any) -> Any:
     held = vars(h) if isinstance(h, Holder) else h
     if isinstance(held, dict):
         return {key: _contents(value) for key, value in held.items()}
-    if isinstance(held, set):
-        return held
-    return (
-        [each.tolist() for each in held]
-        if isinstance(held, list | collections.deque)
-        else held.tolist()
-    )
+    if isinstance(held, list | collections.deque):
+        return [_contents(each) for each in held]
+    return held.item() if isinstance(held, paddle.Tensor) else held
 
 
 @pytest.mark.parametrize("function", [_twice, _in_trips, _of_two_kinds])

@@ -29,7 +29,7 @@ from d2s.runtime.aliasing.snapshots import (
     with_form,
 )
 from d2s.runtime.aliasing.waiting import check_waiting
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.tensors import LEAVES
@@ -274,11 +274,27 @@ def note_form(root: object, form: object) -> None:
         capture.forms[leaves] = (root, form)
 
 
-def note_alternative(root: object, form: object) -> None:
-    """Note what ``root`` has become in a snapshot that :func:`recall` may bring back."""
-    capture, leaves = current(), _leaves(form)
-    if capture is not None and root is not None and leaves is not None:
-        capture.forms[leaves] = (root, form)
+def note_merged(true: object, false: object, made: object, *, live: bool) -> None:
+    """Note what containers have become of which two snapshots hold what they were.
+
+    Args:
+        true, false: two snapshots, or what is in the same place of two.
+        made: what they were merged to.
+        live: that is so from here on; else where :func:`recall` brings it back.
+    """
+    if isinstance(made, Choice):
+        root, leaves = origin_of(true), _leaves(made)
+        if root is None or root is not origin_of(false):
+            return
+        if live:
+            note_form(root, made)
+        elif leaves is not None:
+            open_trace().forms[leaves] = (root, made)
+    elif isinstance(true, Frozen) and isinstance(false, Frozen) and is_indexed(made):
+        others, items = false.by_key(), dict(pairs(made))
+        for key, one in true.by_key().items():
+            if key in others and key in items:
+                note_merged(one, others[key], items[key], live=live)
 
 
 def recall(snapshots: list[Any]) -> None:

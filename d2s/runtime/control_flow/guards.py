@@ -21,7 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.origins import note_alternative, origin_of
+from d2s.runtime.aliasing.origins import note_merged
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.snapshots import check_doubles, freeze, renew_doubles, thaw
 from d2s.runtime.aliasing.variables import State
@@ -31,7 +31,6 @@ from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
 from d2s.runtime.trace import Block, Extent, current, error_here
-from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value
 
 
@@ -262,7 +261,11 @@ def close(
         gone = left and raised is None
         pending = handed_out(merger, raised, guard.raised)
         lasting = {
-            index: _merged(merger, (gone, False), outcome[index], was, names[index])
+            index: _noting(
+                _merged(merger, (gone, False), outcome[index], was, names[index]),
+                [(outcome[index],), (was,)],
+                live=True,
+            )
             for index, was in _before(made, guard)
         }
         builders = (
@@ -387,15 +390,14 @@ def _variables(
     return builders
 
 
-def _noting(build: Builder, parts: list[tuple[Any] | None]) -> Builder:
-    """``build``, which notes what a container becomes that is one on all sides."""
-    roots = {id(root): root for part in parts if part for root in [origin_of(part[0])]}
-    root = next(iter(roots.values())) if len(roots) == 1 else None
+def _noting(build: Builder, parts: list[tuple[Any] | None], *, live: bool = False) -> Builder:
+    """``build``, which notes what containers become that both sides hold."""
+    one, other = parts
 
     def noting(results: list[Any]) -> Any:
         made = build(results)
-        if isinstance(made, Choice):
-            note_alternative(root, made)
+        if one is not None and other is not None:
+            note_merged(one[0], other[0], made, live=live)
         return made
 
     return noting
