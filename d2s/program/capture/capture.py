@@ -141,7 +141,7 @@ def capture(
             refused = error
         try:  # not inside of ``except``, of which what the function raises would be in the context
             for again in _other_ways(refused, state):
-                seconds = config.get().capture_seconds // 4 if "stepping" in again else 0
+                seconds = config.get().capture_seconds // 5 if "stepping" in again else 0
                 with contextlib.suppress(D2SError), limited_together(seconds):
                     return with_pools(of, begun(**again), functools.partial(begun, **again))
             raise refused
