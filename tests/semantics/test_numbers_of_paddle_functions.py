@@ -124,6 +124,13 @@ def test_another_dtype_on_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         converted(paddle.to_tensor([-1.0, -2.0]), scalar(2.0))
 
 
+def test_a_tensor_that_is_too_large_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E5: nothing is tried with it; the refusal stays."""
+    monkeypatch.setattr(host_functions, "_MOST", 8)
+    with pytest.raises(NotStaticError, match="D2S208"):
+        d2s.to_static(lambda x, n: paddle.trace(x, offset=int(n)))(paddle.to_tensor(X), scalar(1))
+
+
 def test_saved(tmp_path: Any) -> None:
     """E5: ``save`` refuses it with the line that needs Python."""
 

@@ -297,7 +297,7 @@ _SIZES: Final = (2, 3, 0)
 """What stands in for a size that the run decides."""
 
 _MOST: Final = 1 << 22
-"""Elements of the largest tensor that stands in for one."""
+"""Elements of the largest tensor that stands in for one; with larger ones nothing is tried."""
 
 
 class _OfPaddle(HostFunction):
@@ -397,6 +397,8 @@ def _gradient_of(call: Callable[..., Any], asked: list[bool]) -> Callable[..., A
 
 def _specs_of(call: Callable[..., Any], inputs: list[Any]) -> Any:
     """What the results are like, a tensor for each leaf; ``None`` where that is not known."""
+    if any(np.prod(_shape_with(value, max(_SIZES))) > _MOST for value in inputs):
+        return None
     found = [made for sample in _samples(inputs) if (made := _results_of(call, sample)) is not None]
     if len(found) < 2:
         return None
@@ -423,14 +425,16 @@ def _samples(inputs: list[Any]) -> Iterator[list[Any]]:
         yield [_sample(value, number, size, ramp=ramp) for value in inputs]
 
 
+def _shape_with(value: Any, size: int) -> list[int]:
+    return [size if known < 0 else known for known in value.shape]
+
+
 def _sample(value: Any, number: int, size: int, *, ramp: bool) -> Any:
     kind = number_kind(value)
     if kind is not None:
         return kind(number)
-    shape = [size if known < 0 else known for known in value.shape]
+    shape = _shape_with(value, size)
     count = int(np.prod(shape))
-    if count > _MOST:
-        return None
     below = count // 2 if "float" in str(value.dtype) else 0
     contents = (np.arange(count) - below).reshape(shape) if ramp else np.zeros(shape)
     with bridge.outside_of_capture():
