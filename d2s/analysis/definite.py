@@ -17,16 +17,23 @@ from d2s.analysis.uses import Set, Uses, bound_in, handler_name
 
 @dataclass
 class Binding:
-    """State of the forward walk.  A set of ``None`` stands for code that is never reached."""
+    """State of the forward walk.  A set of ``None`` stands for code that is never reached.
+
+    Attributes:
+        locals_: the variables that are asked about.
+        uses: what statements use.
+        unsure: the reads of variables that may be unbound, by ``id``.  The nodes are kept: of one
+            that a pass has replaced, another node might get the ``id``.
+    """
 
     locals_: Set
     uses: Uses
-    unsure: set[int] = field(default_factory=set)
+    unsure: dict[int, Any] = field(default_factory=dict)
 
     def read(self, tree: Any, bound: Set) -> None:
         for node in self.uses.of(tree).loads:
             if node.id not in bound and node.id in self.locals_:
-                self.unsure.add(id(node))
+                self.unsure[id(node)] = node
 
     def block(self, statements: list[Any], bound: Set | None, breaks: list[Set]) -> Set | None:
         for statement in statements:
@@ -105,7 +112,7 @@ class Binding:
         self.read(node, bound)
         for target in node.targets:
             if isinstance(target, gast.Name) and target.id not in bound:
-                self.unsure.add(id(target))
+                self.unsure[id(target)] = target
         return bound - bound_in([node])
 
 
@@ -150,11 +157,11 @@ def _meet(ends: list[Set | None]) -> Set | None:
     return frozenset.intersection(*reached) if reached else None
 
 
-def unsure_in(part: list[Any], names: Set) -> set[int]:
-    """The ``id`` of each read of ``names`` in ``part`` before it surely binds them."""
+def unsure_in(part: list[Any], names: Set) -> dict[int, Any]:
+    """Each read of ``names`` in ``part`` before it surely binds them, by its ``id``."""
     binding = Binding(names, Uses())
     binding.block(part, frozenset(), [])
-    return set(binding.unsure)
+    return binding.unsure
 
 
 def shared_names(parts: list[list[Any]], names: Set) -> Set:

@@ -23,25 +23,29 @@ from d2s.analysis.uses import EMPTY, Set, Uses
 
 @dataclass(frozen=True)
 class Flow:
-    """The facts of one function; keys are ``id(node)`` of nodes that ``root`` keeps alive.
+    """The facts of one function; keys are ``id(node)`` of nodes that ``nodes`` keeps alive.
+
+    A pass may replace a node: another one would get its ``id`` if nothing kept it.
 
     Attributes:
         root: the function that was looked at.
         after: variables live after an ``if``, loop or other compound statement.
         entering: variables whose value on entry to a branch body or loop body matters.
-        unsure: ``id`` of each ``Name`` that is read where it may be unbound.
+        unsure: each ``Name`` that is read where it may be unbound, by its ``id``.
         captured: variables that nested functions may read at any time.
         locals_: the function's own variables.
         globals_: names that it declares ``global``.
+        nodes: all nodes of the function but those of functions in it.
     """
 
     root: Any
     after: dict[int, Set]
     entering: dict[int, Set]
-    unsure: frozenset[int]
+    unsure: dict[int, Any]
     captured: Set
     locals_: Set
     globals_: Set
+    nodes: list[Any]
 
 
 _SEES_ALL = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -81,8 +85,9 @@ def flow_of(function: Any) -> Flow:
         function,
         liveness.after,
         liveness.entering,
-        frozenset(binding.unsure),
+        binding.unsure,
         captured,
         locals_,
         globals_,
+        nodes,
     )

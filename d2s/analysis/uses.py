@@ -52,13 +52,13 @@ class Uses:
     """What each statement and expression of one function uses, found out once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Use] = {}
+        self._known: dict[int, tuple[Any, Use]] = {}  # the tree, which keeps its id its own
 
     def of(self, tree: Any) -> Use:
-        found = self._known.get(id(tree))
-        if found is None:
-            found = self._known[id(tree)] = _plain_use(tree) or _any_use(tree)
-        return found
+        known = self._known.get(id(tree))
+        if known is None:
+            known = self._known[id(tree)] = (tree, _plain_use(tree) or _any_use(tree))
+        return known[1]
 
 
 def _plain_use(tree: Any) -> Use | None:

@@ -27,7 +27,7 @@ from d2s.syntax.quote import name
 
 
 class _Reads(ScopeTransformer):
-    def __init__(self, ctx: Context, unsure: frozenset[int]) -> None:
+    def __init__(self, ctx: Context, unsure: dict[int, Any]) -> None:
         super().__init__(ctx)
         self.unsure = unsure
 

@@ -396,7 +396,7 @@ class _Keeping(ScopeTransformer):
         if not isinstance(node.target, gast.Name) or node.target.id not in self.kept:
             return self.generic_visit(node)
         read = load(node.target.id, span_of(node))
-        self.unsure.add(id(read))
+        self.unsure[id(read)] = read
         first = assign(node.target.id, read, span_of(node))
         return [self.visit(first), self.generic_visit(node)]
 

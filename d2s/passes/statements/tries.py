@@ -124,7 +124,7 @@ class _Tries(ScopeTransformer):
         super().__init__(ctx)
         self.function = function
         tries = [node for node in walk(function) if node.__class__ is gast.Try]
-        self.apart = {id(node) for node in tries if _is_apart(function, node)}
+        self.apart = {id(node): node for node in tries if _is_apart(function, node)}
 
     def visit_FunctionDef(self, node: Any) -> Any:
         if self.ctx.is_generated(node):
@@ -189,10 +189,11 @@ class _Tries(ScopeTransformer):
 
     def nested(self, node: Any) -> Any:
         """A ``with`` of several managers as one in the other."""
-        after = self.ctx.flow(self.function).after
+        flow = self.ctx.flow(self.function)
         first, *rest = node.items
         inner = place(gast.With(rest, node.body, None), header(rest[0].context_expr))
-        after[id(inner)] = after.get(id(node), frozenset())
+        flow.after[id(inner)] = flow.after.get(id(node), frozenset())
+        flow.nodes.append(inner)
         node.items, node.body = [first], [inner]
         return node
 
