@@ -192,11 +192,11 @@ def test_nested_functions_are_looked_at_on_their_own() -> None:
 
 
 def test_facts_keep_their_nodes() -> None:
-    """Else a node of a pass could get the ``id`` of one that the pass has replaced, and its facts.
+    """Else a node that a pass makes could get the ``id`` of one that is gone, and its facts.
 
     A generator in steps became ``d2s.kept(frame.position) = ...`` so, once in 1,500 conversions.
     """
-    text = "def f(x):\n    for t in x:\n        y = t\n    while x:\n        del y\n    return y + t"
+    text = "def f(x):\n  for t in x:\n    y = t\n  while x:\n    del y\n  return y + t"
     function: Any = gast.parse(text).body[0]
     flow = flow_of(function)
     function.body = []
