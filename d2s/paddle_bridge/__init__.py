@@ -64,7 +64,7 @@ from d2s.paddle_bridge.capturing.variables import named_for_saving, tell_apart
 from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
-from d2s.paddle_bridge.gradients.current import reading
+from d2s.paddle_bridge.gradients.current import is_read_in_memory, let_be_in_memory, reading
 from d2s.paddle_bridge.gradients.dependence import reached_inputs
 from d2s.paddle_bridge.gradients.reads import (
     goes_on,
@@ -302,6 +302,7 @@ __all__ = [
     "is_made_here",
     "is_made_of_constants",
     "is_only_written",
+    "is_read_in_memory",
     "is_value",
     "is_visible",
     "joined",
@@ -313,6 +314,7 @@ __all__ = [
     "known_truth",
     "layers_as_in_dygraph",
     "length",
+    "let_be_in_memory",
     "let_gradient_stop",
     "let_gradients_end",
     "makes_rows",

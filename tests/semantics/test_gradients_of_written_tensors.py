@@ -87,6 +87,7 @@ OTHERS = {
     "a buffer": "y = (x @ w @ b.t()).sum()\nb.set_value(b * 2)\ny.backward()",
     "a factor": "y = ((x @ w) * b).sum()\nb.set_value(b * 2)\ny.backward()",
     "a row of it": "y = ((x @ w) * b[0]).sum()\nb.set_value(b * 2)\ny.backward()",
+    "a detached one": "y = ((x @ w) * b.detach()).sum()\nb.set_value(b * 2)\ny.backward()",
     "each trip": (
         "for _ in range(3):\n    y = ((x @ w) * b).sum()\n    b.set_value(b * 2)\n"
         "    y.backward()\n    opt.step()\n    opt.clear_grad()"
@@ -146,7 +147,8 @@ OTHERS = {
 class Setting:
     """A parameter, a buffer and an optimizer, and what they are after each call."""
 
-    def __init__(self, body: str, **options: Any) -> None:
+    def __init__(self, body: str, *, outside: bool = False, **options: Any) -> None:
+        self.outside = outside
         self.w = paddle.create_parameter([2, 2], "float32")
         self.w.set_value(paddle.to_tensor([[2.0, 3.0], [1.0, -1.0]]))
         self.b = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -160,6 +162,8 @@ class Setting:
         for scale in (1.0, 0.5, 1.0, -1.0):
             x = paddle.to_tensor(X) * scale
             result = self.function(x)
+            if self.outside:
+                result.backward()
             found.append(str([result, self.w, self.w.grad, self.b, x]))
             if scale == 0.5:
                 self.w.clear_gradient(False)
@@ -204,11 +208,32 @@ def test_what_is_refused(name: str) -> None:
     assert caught.value.code == "D2S304"
 
 
+OUTSIDE = {
+    name: "\nreturn ".join(body.removesuffix(".backward()").rsplit("\n", 1))
+    for name, body in {**PARAMETER, **OTHERS}.items()
+    if body.endswith(".backward()") and body.count("backward") == 1 and "\n  " not in body[-30:]
+}
+"""Those whose ``backward()`` may as well stand outside of the function."""
+
+NOT_IN_MEMORY = (
+    *("it was new before", "read in a branch in a loop", "on both sides, and again", "its own"),
+    "with a history",
+)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_backward_outside_reads_them_too(name: str) -> None:
+    """C7, D1: where the tensor is in memory, the gradient reads what is there; else refused."""
+    static = Setting(OUTSIDE[name], outside=True, full_graph=True)
+    if name in NOT_IN_MEMORY:
+        with pytest.raises(InplaceError) as caught:
+            static.seen()
+        assert caught.value.code == "D2S304"
+    else:
+        assert static.seen() == Setting(OUTSIDE[name], outside=True).seen()
+
+
 LATER = {
-    "a view of a parameter": "y = (w[0] * w[1]).sum()\nw.set_value(w * 10)\nreturn y",
-    "a parameter that was new before": (
-        "y = (w * w).sum()\nw.set_value(w * 2)\ny = y + (w * w).sum()\nw.set_value(w + 1)\nreturn y"
-    ),
     "what a gradient gives": "h = (x @ w).tanh()\ny = (h * 2).sum()\nh.set_value(b)\nreturn y",
     "in a branch in a loop": (
         "y = x * 1.0\nwhile y.abs().sum() < 500:\n    if y.sum() > 20:\n        y = y * w\n"

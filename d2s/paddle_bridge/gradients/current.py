@@ -6,20 +6,66 @@ write it unseen::
     y = w * w                            y = multiply(w, w)
     w.set_value(...)           ->        w1 = ...
     y.backward()                         g = multiply_grad(w1, w1, ones)
+
+A backward behind the program reads in memory what it has read of the tensors that it is given, and
+the views of these anew::
+
+    return (h @ self.queue.T).sum()      y = matmul(h, transpose(queue))
+    # which has been written             ...
+                                         g = matmul_grad(h, transpose(queue), ones)
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from d2s.paddle_bridge.capturing.leaves import is_copy
 from d2s.paddle_bridge.names import pir
-from d2s.paddle_bridge.walks import parts_of
+from d2s.paddle_bridge.walks import operations, parts_of
 
 _NOW: Final[dict[int, Any]] = {}
 _VIEWS: Final[set[int]] = set()
+
+_MEMORY: Final = "d2s_memory"
+"""An attribute of operations that give contents of a tensor: its name."""
+
+_VIEW: Final = "d2s_view_in_memory"
+"""An attribute of operations that give views of these."""
+
+
+def let_be_in_memory(value: Any, tensor: Any, views: Iterable[Any]) -> None:
+    """Note that gradients of the program read a value as the program leaves it in memory.
+
+    Args:
+        value: contents of a tensor.
+        tensor: the value of that tensor, which the program is given.
+        views: the views of ``value``.
+    """
+    for each in (tensor, value):
+        each.get_defining_op().set_str_attr(_MEMORY, tensor.name)
+    for view in views:
+        view.get_defining_op().set_bool_attr(_VIEW, True)
+
+
+def is_read_in_memory(tensor: Any) -> bool:
+    """Whether gradients of the program read a tensor that it is given as it leaves that."""
+    return bool(tensor.get_defining_op().has_attr(_MEMORY))
+
+
+def reading_memory(program: Any) -> contextlib.AbstractContextManager[None]:
+    """Let the gradients of ``program`` that are built meanwhile read what it leaves in memory."""
+    contents: list[tuple[Any, str]] = []
+    views: set[int] = set()
+    for operation in operations(program):
+        if operation.has_attr(_MEMORY):
+            contents.append((operation.result(0), operation.attrs()[_MEMORY]))
+        elif operation.has_attr(_VIEW):
+            views.update(result.id for result in operation.results())
+    given = [pair for pair in contents if not pair[0].get_defining_op().num_operands()]
+    tensors = {name: tensor for tensor, name in given}
+    return reading({value.id: tensors[name] for value, name in contents}, views)
 
 
 @contextlib.contextmanager

@@ -71,6 +71,8 @@ _VIEWS: Final = frozenset(
 )
 """Operations whose results are what they were given, or parts of it."""
 
+_SHARING: Final = _VIEWS - {"builtin.combine"}
+
 
 _RESULT_UNREAD: Final = frozenset(
     map(
@@ -106,7 +108,7 @@ def read_by_gradients(
         if operation.name() == "builtin.combine" or is_copy(operation):
             for result in results:
                 yield from read_by_gradients(result, is_view, plainly=plainly)
-        elif operation.name() in _VIEWS:
+        elif operation.name() in _VIEWS or _is_detached(operation, is_view):
             for result in results:
                 known = plainly and is_view(result)
                 yield from read_by_gradients(result, is_view, plainly=known)
@@ -120,10 +122,15 @@ def views_among(value: Any, is_view: Callable[[Any], bool]) -> Iterator[Any]:
     for operation in value.all_used_ops():
         if is_copy(operation):
             yield from views_among(operation.result(0), is_view)
-        elif operation.name() in _VIEWS and operation.name() != "builtin.combine":
+        elif operation.name() in _SHARING or _is_detached(operation, is_view):
             for result in filter(is_view, operation.results()):
                 yield result
                 yield from views_among(result, is_view)
+
+
+def _is_detached(operation: Any, is_view: Callable[[Any], bool]) -> bool:
+    """Whether it is ``.detach()``, whose result shares the storage."""
+    return operation.name() == "pd_op.assign" and bool(is_view(operation.result(0)))
 
 
 def reads_its_result(value: Any) -> bool:

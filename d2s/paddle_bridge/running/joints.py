@@ -24,6 +24,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.capturing.leaves import is_copy
+from d2s.paddle_bridge.gradients.current import reading_memory
 from d2s.paddle_bridge.gradients.dependence import reached_inputs
 from d2s.paddle_bridge.gradients.halves import cut, read_by, read_instead
 from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
@@ -44,7 +45,8 @@ class Layer(PartialProgramLayer):  # type: ignore[misc]
     def _append_backward(self, train_runnable_program: Any) -> Any:
         if self.wanted is not None:
             let_stop(train_runnable_program.out_values, self.wanted)
-        return super()._append_backward(train_runnable_program)
+        with reading_memory(train_runnable_program.program):
+            return super()._append_backward(train_runnable_program)
 
 
 def let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:
@@ -106,7 +108,8 @@ def _differentiated(
             for index, value in enumerate(targets)
         ]
         reached = frozenset().union(*reached_inputs(program, [*inputs, *parameters], targets))
-        made = differentiate(targets, [*inputs, *parameters], seeds)
+        with reading_memory(program):
+            made = differentiate(targets, [*inputs, *parameters], seeds)
         # A loop has a gradient, of zeros, for all that it reads.
         found = [at for at, value in enumerate(made) if value is not None and at in reached]
         results = [paddle.assign(made[index]) for index in found]

@@ -363,18 +363,21 @@ class Runner(Trainable):
     def _apart(self, tensors: list[Any]) -> tuple[list[Any], list[Any]]:
         """Inputs and parameters for a run that the backward reads again.
 
-        Those that change in place after the run are copies, which keep their contents.
+        Those that change in place after the run are copies, which keep their contents; but where
+        dygraph does not notice the change, and its gradients read the new contents.
         """
         captured = self.captured
         read = captured.parameters[0]
         if captured.updates:
             tensors = list(tensors)
             for index, _ in captured.updates:
-                tensors[index] = copy_of(tensors[index])
+                if not bridge.is_read_in_memory(captured.inputs[index]):
+                    tensors[index] = copy_of(tensors[index])
         if captured.rewritten:
-            read = list(read)
+            read, values = list(read), captured.parameters[1]
             for index in captured.rewritten:
-                read[index] = copy_of(read[index])
+                if not bridge.is_read_in_memory(values[index]):
+                    read[index] = copy_of(read[index])
         return tensors, read
 
     def in_short(self, name: Callable[[Any], str], another: str | None) -> list[str]:

@@ -76,6 +76,7 @@ class Trainable:
         captured: the same.
         program: it, made ready to run.
         wanted: the results that get gradients, as far as calls have told.
+        written: indexes of parameters that a run writes, and its backward reads as they are then.
         reads_overwritten: it computes with what it writes into.
         twice: told of a second backward through one call, and of others that it has no gradient of.
     """
@@ -85,8 +86,10 @@ class Trainable:
         self.captured = captured
         self.program = self.ready()
         self.wanted = Wanted(captured.outputs, self._first_wanted)
-        values = [captured.parameters[1][index] for index in captured.overwritten]
-        self.reads_overwritten = not all(map(bridge.is_only_written, values))
+        values = captured.parameters[1]
+        unnoticed = [at for at in captured.rewritten if bridge.is_read_in_memory(values[at])]
+        self.written = sorted({*captured.overwritten, *unnoticed})
+        self.reads_overwritten = not all(bridge.is_only_written(values[at]) for at in self.written)
 
     def ready(self) -> bridge.Program:
         """The program with no stacks of a run."""
@@ -178,7 +181,7 @@ class Met:
         self.random = random_now(runner.captured)
         self._then: tuple[list[Any], list[Any]] | None = None
         if runner.reads_overwritten and read:
-            self._then = tensors, _with_copies(read, runner.captured.overwritten)
+            self._then = tensors, _with_copies(read, runner.written)
         self.kinds: list[tuple[list[int], Any]] = []
         self.kept: bridge.Kept | None = None
 

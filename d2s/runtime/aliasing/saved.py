@@ -243,28 +243,52 @@ def check_results(outputs: Iterable[Any]) -> None:
     for number in reached & capture.notes.overwritten.keys():
         raise capture.notes.overwritten[number][1]
     for written in capture.notes.rewritten.values():
-        _check(written, reached, by_memory=written.tensor is not None)
+        memory = _memory_of(written, capture.notes.rewritten)
+        if memory is None:
+            _check(written, reached)
+            continue
+        value = written.value
+        read = [result.id for result in bridge.read_from_copies(value)]
+        read += [
+            result.id
+            for result, plainly in bridge.read_by_gradients(value, _is_view)
+            if not plainly
+        ]
+        if not reached.isdisjoint(read):
+            raise written.error
+        bridge.let_be_in_memory(value, memory, bridge.views_among(value, _is_view))
 
 
-def _check(written: Written, reached: set[int], *, by_memory: bool = False) -> None:
+def _memory_of(written: Written, table: dict[int, Written]) -> Any:
+    """What the program is given for the tensor that ``written`` was the contents of.
+
+    When the program has ended, its memory has the last contents.
+
+    Returns:
+        A value; ``None`` for a tensor that the program makes, and where that is not known.
+    """
+    value = written.value
+    own = value.get_defining_op()
+    if own is None or written.lost:
+        return None
+    if own.name() in ("builtin.parameter", "pd_op.data"):
+        return value
+    if own.num_results() != 1 or own.num_regions() or bridge.reads_its_result(value):
+        return None
+    before = [w for w in table.values() if any(each.id == value.id for each in w.fresh)]
+    return _memory_of(before[0], table) if len(before) == 1 else None
+
+
+def _check(written: Written, reached: set[int]) -> None:
     """Raise the error of ``written`` if a gradient that goes to ``reached`` reads its value.
 
     Args:
         written: what was written.
         reached: ids of values.
-        by_memory: what reads the value itself reads the tensor.
     """
     value = written.value
-    own = value.get_defining_op()
-    if by_memory and own is not None and own.name() in ("builtin.parameter", "pd_op.data"):
-        read = {result.id for result in bridge.read_from_copies(value)} | {
-            result.id
-            for view in bridge.views_among(value, _is_view)
-            for result, _ in bridge.read_by_gradients(view, _is_view)
-        }
-    else:
-        read = {result.id for result, _ in bridge.read_by_gradients(value, _is_view)}
-        if bridge.reads_its_result(value):
-            read.add(value.id)
+    read = {result.id for result, _ in bridge.read_by_gradients(value, _is_view)}
+    if bridge.reads_its_result(value):
+        read.add(value.id)
     if read & reached:
         raise written.error
