@@ -38,7 +38,7 @@ def fresh(value: Any) -> Any:
     if isinstance(value, float | int | str | bool | type(None)):
         return value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(fresh(item) for item in value))
+        return type(value)(*(fresh(item) for item in tuple.__iter__(value)))
     if isinstance(value, list | tuple):
         return type(value)(fresh(item) for item in value)
     if isinstance(value, dict):

@@ -130,6 +130,25 @@ def test_the_sum_of_no_items(name: str) -> None:
         assert seen(converted(scalar(value))) == seen(plain(scalar(value)))
 
 
+RAISING = {
+    "1 / n": "0", "x * 0 + 3 // n": "0", "3.5 % n": "0.0", "n ** -1": "0",
+    "x.astype('int64') << n": "-1",
+}  # fmt: skip
+"""What raises for a number, and the number."""
+
+
+@pytest.mark.parametrize("use", [*RAISING, "x / sum(out)"])
+def test_an_operator_that_raises_for_the_number(use: str) -> None:
+    """F1, B3: it raises where the variable is the number, and nowhere else."""
+    if use == "x / sum(out)":
+        text = "out = []\nif x > 0:\n    out.append(x)\nif x > 1:\n    out.append(x)\n"
+        text += "return 1 / sum(out), [y / sum(out) for y in out]"
+    else:
+        made = "x.astype('int64')" if "<<" in use else "x * 2"
+        text = f"n = {RAISING[use]}\nif x > 0:\n    n = {made}\nreturn {use}"
+    assert_same(function_with(text), scalar(1.0), scalar(3.0), scalar(-1.0))
+
+
 OPERATORS = "+ - * / // % ** @ & | ^ << >>".split()
 
 

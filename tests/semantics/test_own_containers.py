@@ -652,3 +652,57 @@ def test_a_container_of_the_caller_without_items_is_state() -> None:
         static(paddle.full([1], number))
         assert kept["last"].tolist() == [2 * number]
         assert kept.hidden.tolist() == [number]
+
+
+class Target(collections.namedtuple("Target", "labels boxes")):
+    """A named tuple that looks like a list of pairs."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+    def __iter__(self) -> Any:
+        return zip(self.labels, self.boxes, strict=True)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.labels[index], self.boxes[index]
+
+    def __contains__(self, thing: object) -> bool:
+        return thing == 3
+
+    def __bool__(self) -> bool:
+        return len(self) > 2
+
+
+def target(size: int, scale: float = 1.0) -> Target:
+    labels = paddle.arange(size).astype("float32") * scale
+    return Target(labels, paddle.ones([size, 2]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    {
+        "asked": "return len(t), [a + b.sum() for a, b in t], 3 in t, 1 if t else 0, t[0][0]",
+        "of the state": "return len(kept.t), kept.t.labels + x[0], kept.t[1][0]",
+        "made in a branch": (
+            "if x.sum() > 4:\n    t = Target(t.labels * 2, t.boxes)\n"
+            "return t.labels, t.boxes, len(t)"
+        ),
+        "made in a loop": (
+            "n = x.sum()\nwhile n < 9:\n    t, n = Target(t.labels + 1, t.boxes), n + 1\n"
+            "return t.labels, len(t), [a for a, _ in t]"
+        ),
+        "in a list of the run": (
+            "ts, n = [], x.sum()\nwhile n < 9:\n    ts.append(Target(t.labels + n, t.boxes))\n"
+            "    n = n + 1\nreturn len(ts), [len(each) for each in ts], ts[-1].labels"
+        ),
+    }.items(),
+    ids=lambda case: case[0],
+)
+def test_a_tuple_with_methods_of_its_own(body: tuple[str, str]) -> None:
+    """B4, G1: what d2s asks of a tuple runs no method of its class."""
+    lines = "\n".join(f"    {line}" for line in body[1].split("\n"))
+    kept = collections.namedtuple("Kept", "t")(target(3, 2.0))
+    function = function_of(f"def f(x, t):\n{lines}", Target=Target, kept=kept)
+    assert_same(function, *((x, target(size)) for x, size in zip(CALLS, (3, 2, 4), strict=True)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -85,9 +85,27 @@ def _on_some_paths(operands: tuple[Any, ...], name: str, result: Any) -> Any:
             return note_mixed(result, Mixed(None, made(0), each.asked))
     flags = {id(each.flag): each.flag for each in known if each.flag is not True}
     flag = functools.reduce(operator.and_, flags.values())
-    first, *others = (number_as_value(each.number) for each in known)
+    numbers = (number_as_value(each.number) for each in known)
+    if name in _RAISING:
+        numbers = (_or_one(flag, number) for number in numbers)
+    first, *others = numbers
     number = getattr(first, name)(*others)
     return Choice(flag, number, result) if floor else note_mixed(result, Mixed(flag, number))
+
+
+_RAISING: Final = frozenset(
+    f"__{swapped}{name}__"
+    for name in ("truediv", "floordiv", "mod", "pow", "lshift", "rshift")
+    for swapped in ("", "r")
+)
+"""Operators that raise for some numbers."""
+
+
+def _or_one(flag: Any, number: paddle.Tensor) -> paddle.Tensor:
+    """``number`` where it is one: ``1 / total`` of a tensor must not raise for the number 0."""
+    return mark_number(
+        paddle.where(flag, number, paddle.ones_like(number)), number_kind(number) or int
+    )
 
 
 def _kind_of_result(name: str, kinds: list[type]) -> type | None:

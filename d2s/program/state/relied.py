@@ -78,7 +78,7 @@ def _is_a_set(record: Record) -> bool:
 
 
 def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[int, Place]]:
-    for index, item in enumerate(value):
+    for index, item in enumerate(tuple.__iter__(value)):
         part = Place(value, index, f"{place.path}[{index}]", place)
         if isinstance(item, tuple):
             yield from _inside(part, item, wanted)

@@ -328,7 +328,8 @@ class Watch:
             self._layer(thing, path)
         elif isinstance(thing, tuple):
             self._class(type(thing))
-            for index, item in enumerate(thing if len(thing) <= LARGE else ()):
+            items = tuple.__iter__(thing)  # a class of the user's may have methods of these names
+            for index, item in enumerate(items if tuple.__len__(thing) <= LARGE else ()):
                 part = f"{path}[{index}]"
                 self.add(item, part, Place(thing, index, part, place))
         elif isinstance(thing, CONTAINERS):

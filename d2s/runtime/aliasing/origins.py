@@ -33,7 +33,7 @@ from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.tensors import LEAVES
-from d2s.runtime.values.tree import get, is_indexed, is_mutable, kind_of, pairs, put
+from d2s.runtime.values.tree import get, is_indexed, is_mutable, kind_of, members, pairs, put
 
 Path = tuple[Any, ...]
 """The position of a variable in the state, then indexes and keys from there."""
@@ -202,7 +202,7 @@ def snapshots_in(things: Any) -> dict[int, Frozen]:
 def _items(thing: object) -> dict[Any, Any]:
     """The parts of a snapshot, by index or key."""
     if isinstance(thing, tuple):
-        return dict(enumerate(thing))
+        return dict(enumerate(members(thing)))
     return thing.by_key() if isinstance(thing, Frozen) else {}
 
 

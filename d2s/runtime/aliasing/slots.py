@@ -23,7 +23,7 @@ from d2s.runtime.aliasing.snapshots import freeze, same_items
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.fields import Fields, class_fields, missing_attribute, slot_fields, slots_of
 from d2s.runtime.values.objects import attribute, defines, dict_of, is_list, on_class
-from d2s.runtime.values.tree import is_mapping, is_tuple, like, pairs
+from d2s.runtime.values.tree import is_mapping, is_tuple, like, members, pairs, size
 from d2s.runtime.values.unbound import UNBOUND
 from d2s.syntax.bytecode import inner_codes
 
@@ -280,8 +280,10 @@ class Fixed:
 
     def set(self, value: object) -> None:
         held = self.holder.get()
-        if is_tuple(held) and self.key < len(held):  # else it holds something else by now
-            self.holder.set(like(held, [*held[: self.key], value, *held[self.key + 1 :]]))
+        if is_tuple(held) and self.key < size(held):  # else it holds something else by now
+            items = members(held)
+            items[self.key] = value
+            self.holder.set(like(held, items))
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,7 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any, object, Any]]:
         for key, item in pairs(value):
             yield _KEY, key, item, value
     elif is_tuple(value):
-        for index, item in enumerate(value):
+        for index, item in enumerate(members(value)):
             yield _KEY, index, item, None
     elif isinstance(value, types.MethodType):
         yield from parts_of(value.__self__)

@@ -27,7 +27,7 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import number_kind, root_of
-from d2s.runtime.values.tree import is_indexed, is_mutable, like, like_by_key, refill
+from d2s.runtime.values.tree import is_indexed, is_mutable, like, like_by_key, members, refill
 
 
 class Keeping(Outputs):
@@ -73,7 +73,7 @@ class Keeping(Outputs):
         if is_mutable(thing):
             return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
         if isinstance(thing, tuple):
-            items = [self.kept(side, item) for item in thing]
+            items = [self.kept(side, item) for item in members(thing)]
             return lambda results: like(thing, [item(results) for item in items])
         if is_object(thing):
             return self.kept_object(side, thing)
@@ -211,7 +211,7 @@ def _parts_of(thing: object) -> list[object]:
     if isinstance(thing, BaseException):
         return [*thing.args, *vars(thing).values(), *_errors_behind(thing)]
     if isinstance(thing, tuple):
-        return list(thing)
+        return members(thing)
     if is_mutable(thing) or isinstance(thing, DynamicList):
         return [freeze(thing)]
     return list(attributes_of(thing).values()) if is_object(thing) else []

@@ -43,6 +43,7 @@ from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here, open_trace
+from d2s.runtime.values import tree
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.constants import same_constant
@@ -115,7 +116,7 @@ class Merger(Keeping):
         if is_tensor(false) and kinds[0] is not None:
             return self.tensors(true, false, name, kinds)
         if type(true) is type(false):
-            if isinstance(true, tuple) and isinstance(false, tuple) and len(true) == len(false):
+            if tree.is_tuple(true) and tree.is_tuple(false) and tree.size(true) == tree.size(false):
                 return self.tuples(true, false, name)
             if is_array(true) and not true.d2s_is_like(false):
                 return self.either(true, false, name)
@@ -185,7 +186,9 @@ class Merger(Keeping):
         """Two tuples or named tuples of one length."""
         items = [
             self.merge(left, right, f"{name}[{index}]")
-            for index, (left, right) in enumerate(zip(true, false, strict=True))
+            for index, (left, right) in enumerate(
+                zip(tree.members(true), tree.members(false), strict=True)
+            )
         ]
         return lambda results: like(true, [item(results) for item in items])
 
@@ -406,7 +409,7 @@ class Merger(Keeping):
         if isinstance(thing, Choice):
             return all(self.is_value_like(side, leaf, name) for leaf in thing.leaves())
         if isinstance(thing, tuple):
-            return all(self.is_value_like(side, item, name) for item in thing)
+            return all(self.is_value_like(side, item, name) for item in tree.members(thing))
         container = container_of(thing)
         if is_plain(container):
             held = thing if isinstance(thing, Frozen) else freeze(thing)

@@ -14,7 +14,7 @@ Nothing then grows with the number of trips: not the program, not the time to ca
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
@@ -32,7 +32,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
-from d2s.runtime.values.tree import is_plain_sequence
+from d2s.runtime.values.tree import is_plain_sequence, like, members, size
 from d2s.runtime.values.unbound import UNBOUND
 
 FEW: Final = 4
@@ -153,16 +153,17 @@ def _from_tensors(items: Any) -> Item | None:
 def _from_columns(items: Any) -> Item | None:
     """Tuples of one length and type, column by column."""
     first = items[0]
-    if not isinstance(first, tuple) or not first:
+    if not isinstance(first, tuple) or not size(first):
         return None
-    if any(type(item) is not type(first) or len(item) != len(first) for item in items):
+    if any(type(item) is not type(first) or size(item) != size(first) for item in items):
         return None
-    columns = [numbered(column) for column in zip(*items, strict=True)]
+    if hasattr(first, "__dict__"):  # they may have other attributes
+        return None
+    columns = [numbered(column) for column in zip(*map(members, items), strict=True)]
     found = [column for column in columns if column is not None]
     if len(found) < len(columns):
         return None
-    make: Callable[[Iterable[Any]], Any] = getattr(type(first), "_make", type(first))
-    return lambda index: make(column(index) for column in found)
+    return lambda index: like(first, [column(index) for column in found])
 
 
 def sequence(items: Any) -> Indexed | None:

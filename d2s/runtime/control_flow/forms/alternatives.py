@@ -193,6 +193,6 @@ def settled(thing: object) -> Any:
         item.get(check=False)
         if isinstance(item, Choice) and item.single and len(item.leaves()) == len(item._usable())
         else settled(item)
-        for item in thing
+        for item in tuple.__iter__(thing)
     ]
-    return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)
+    return tuple.__new__(type(thing) if hasattr(thing, "_make") else tuple, items)

@@ -41,7 +41,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
-from d2s.runtime.values.tree import PYTHONS, bare, like_by_key, members, pairs
+from d2s.runtime.values.tree import PYTHONS, bare, like_by_key, members, pairs, size
 
 Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
 """``runtime.control_flow.cond.select``, which needs what needs this module."""
@@ -162,7 +162,7 @@ def _taken_apart(value: object) -> tuple[Kind, tuple[Any, ...], list[Any]] | Non
         return None
     kind = Kind(type(value))
     if isinstance(value, tuple):
-        return kind, tuple(range(len(value))), list(map(told_apart, value))
+        return kind, tuple(range(size(value))), list(map(told_apart, members(value)))
     if type(value) is HostText:
         return kind, (len(value.parts),), list(value.parts)
     if isinstance(value, BaseException):

@@ -18,7 +18,7 @@ from typing import Any
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tree import DEPTH, children, is_tuple
+from d2s.runtime.values.tree import DEPTH, children, is_tuple, members
 
 Write = Callable[[Any], None]
 """Puts another thing into the place that something was read from."""
@@ -104,7 +104,7 @@ def attach(item: Any, write: Write) -> list[Any]:
         item.write = write
         return [item, *_attach_parts(item, list(item.items()), write)]
     if is_tuple(item):
-        return _attach_parts(item, list(enumerate(item)), write)
+        return _attach_parts(item, list(enumerate(members(item))), write)
     if hasattr(type(item), "d2s_freeze") and not item.frozen:
         item.writer = write
         return [item]
@@ -117,7 +117,10 @@ def _attach_parts(item: Any, parts: list[tuple[Any, Any]], write: Write) -> list
     None of these functions holds its own part, so that parts nobody reads are gone at once.
     """
     found: list[Any] = []
-    blank = getattr(type(item), "_make", None) or getattr(type(item), "d2s_plain", tuple)
+    if hasattr(item, "_make"):
+        blank: Callable[..., Any] = functools.partial(tuple.__new__, type(item))
+    else:
+        blank = getattr(type(item), "d2s_plain", tuple)
     for place, part in parts:
         others = {key: None if key == place else other for key, other in parts}
         found += attach(part, functools.partial(_put, blank, others, place, write))

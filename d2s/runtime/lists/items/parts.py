@@ -26,7 +26,7 @@ from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.constants import CONSTANTS, same_constant
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import number_kind
-from d2s.runtime.values.tree import bare, is_mapping, is_tuple, map_children, refill
+from d2s.runtime.values.tree import bare, is_mapping, is_tuple, map_children, members, refill
 
 MODELS: Final = (
     set,
@@ -76,7 +76,8 @@ def parts_of(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
         return HostText, keys, [p if isinstance(p, str) else p[0] for p in item.parts]
     plain = getattr(type(item), "d2s_plain", type(item))  # what was read out of a list is plain
     if plain in (list, tuple) or (isinstance(item, tuple) and hasattr(item, "_make")):
-        return plain, (len(item),), list(item)
+        held = members(item)
+        return plain, (len(held),), held
     if plain is dict:
         return dict, tuple(item), list(item.values())
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
@@ -118,8 +117,8 @@ class Structure(Element):
             return (dict if host else FixedDict)(zip(self.keys, parts, strict=True))
         if self.kind is list:
             return parts if host else FixedList(parts)
-        make: Callable[[list[Any]], Any] = getattr(self.kind, "_make", tuple)
-        return make(parts)
+        kind = self.kind if hasattr(self.kind, "_make") else tuple
+        return tuple.__new__(kind, parts)  # _make would ask for a length of the user's
 
     def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         assert isinstance(other, Structure)

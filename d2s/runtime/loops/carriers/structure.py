@@ -227,7 +227,7 @@ def items_by_key(value: object) -> dict[object, object] | None:
     if isinstance(value, Frozen):
         return value.by_key() if is_indexed(value.container) else None
     if isinstance(value, tuple):
-        return dict(enumerate(value))
+        return dict(enumerate(members(value)))
     return {} if is_object(value) else None
 
 
