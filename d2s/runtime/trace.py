@@ -267,7 +267,7 @@ class Capture:
         stepping: whether ``iter(sequence)`` is written in Python; ``False`` where that was missed.
         counts: the attributes of each ``itertools.count`` that it has met, by their ids.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
-        over: ids of exceptions that have left a branch or loop, which is gone with its values.
+        over: exceptions that have left a branch or loop, which is gone with its values, by id.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
         doubles: lists and dicts that are others on some runs: what they hold, their loops, when.
         lent: objects that were taken out of lists of the run or put into them.
@@ -346,7 +346,7 @@ class Capture:
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     counts: dict[int, Any] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
-    over: set[int] = field(default_factory=set)
+    over: dict[int, BaseException] = field(default_factory=dict)
     placed: dict[int, Any] = field(default_factory=dict)
     doubles: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
@@ -401,7 +401,9 @@ class Capture:
         Values in the frames of the exception may be gone with it: nobody may read them.
         """
         self.notes.forget(op.drop())
-        self.over.add(id(sys.exc_info()[1]))
+        error = sys.exc_info()[1]
+        if isinstance(error, Exception) and not isinstance(error, D2SError):  # else nobody asks
+            self.over[id(error)] = error
 
     def check_placed(self, container: object) -> None:
         """Refuse to change what a list of the run holds too, which would not see it.
@@ -464,24 +466,17 @@ def capture_into(capture: Capture) -> Iterator[Capture]:
     finally:
         _local.capture = before
         capture.entry = None
+        capture.over.clear()  # with all that their frames hold
 
 
 def error_here(
     kind: Callable[..., D2SError], cause: str, cure: str, table: Iterable[Row] = ()
 ) -> D2SError:
     """An error of ``kind`` at the user's present line."""
-    place: Location | None = here()
-    if place is None:
-        error = kind(cause, cure=cure, table=table)
-    else:
-        error = kind(
-            cause,
-            cure=cure,
-            file=place.file,
-            line=place.line,
-            columns=columns_here(),
-            table=table,
-        )
+    place, at = here(), dict[str, Any]()
+    if place is not None:
+        at = {"file": place.file, "line": place.line, "columns": columns_here()}
+    error = kind(cause, cure=cure, table=table, **at)
     capture = current()
     if capture is not None:
         capture.refused.append(error)

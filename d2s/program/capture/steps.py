@@ -44,7 +44,7 @@ class StepsOfRun:
             there between the runs.
         arguments: arguments at which gradients arrive, and for those that may have none before
             where the function has asked.
-        tensors: ids of the tensors that get gradients, or that an optimizer changes.
+        tensors: the tensors that get gradients, or that an optimizer changes, by their ids.
         guards: what the program relies on.
         leaves: which of the results are leaves in dygraph.
         lock: held for the time of a run.
@@ -52,7 +52,7 @@ class StepsOfRun:
 
     given: list[tuple[int, Any, Any]] = field(default_factory=list)
     arguments: list[tuple[int, Location | None]] = field(default_factory=list)
-    tensors: set[int] = field(default_factory=set)
+    tensors: dict[int, Any] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     leaves: set[int] = field(default_factory=set)
     lock: Any = field(default_factory=threading.RLock)
@@ -188,7 +188,7 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
     indexes = {id(tensor): index for index, tensor in enumerate(parameters)}
     for leaf in leaves:
         if leaf.tensor is not None:
-            found.tensors.add(id(leaf.tensor))
+            found.tensors[id(leaf.tensor)] = leaf.tensor
             if leaf.stored is not None and id(leaf.stored) in indexes:
                 index = indexes[id(leaf.stored)]
                 parameters[index] = leaf.nothing

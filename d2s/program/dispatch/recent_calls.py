@@ -24,6 +24,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.program.dispatch.entry import Entry
+from d2s.program.keys.numbering import LAYERS
 
 _TENSOR: Final = bridge.EagerTensor
 _CONSTANTS: Final = frozenset((int, bool, str, bytes, type(None)))
@@ -164,7 +165,7 @@ class _Seen:
     """The layers of a layer as they were found, and the answer for them.
 
     Attributes:
-        identities: which they are.
+        identities: which they are, as numbers that no later layer gets: programs are known by them.
         fields: their attributes.
         training: the mode of each.
         answer: what was told last: the same object as long as nothing changes.
@@ -176,7 +177,7 @@ class _Seen:
         every = layer.sublayers(include_self=True)
         self._tables = [each._sub_layers for each in every]
         self._layers = [*itertools.chain.from_iterable(map(dict.values, self._tables)), _END]
-        self.identities = tuple(map(id, every))
+        self.identities = tuple(map(LAYERS.number, every))
         self.fields = [each.__dict__ for each in every]
         self.training: list[bool] = []
         self.answer: tuple[Any, ...] = (self.identities, ())

@@ -72,6 +72,7 @@ class Breaks:
         idle: a driver would be the function itself, as nothing in it is worth a program.
         whole: what keeps all of it from being converted, if anything does.
         seconds: how long captures took that were refused.
+        drivers: how many were made, of as many closures.
     """
 
     lines: dict[int, Break] = field(default_factory=dict)
@@ -79,6 +80,7 @@ class Breaks:
     idle: bool = False
     whole: Break | None = None
     seconds: float = 0.0
+    drivers: int = 0
 
     @property
     def version(self) -> int:

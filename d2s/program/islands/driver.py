@@ -26,6 +26,7 @@ from d2s.program.dispatch import events
 from d2s.program.dispatch.info import ProgramInfo
 from d2s.program.islands.breaks import (
     Break,
+    Breaks,
     Noted,
     belongs_to,
     breaks_of,
@@ -238,18 +239,18 @@ class _Words:
 
 
 _drivers: Final[weakref.WeakKeyDictionary[types.FunctionType, Driver]] = weakref.WeakKeyDictionary()
-_made_of: Final[dict[int, int]] = {}
 
 
-def driver_of(function: types.FunctionType, converted: Converted) -> Callable[..., Any]:
-    """The driver of a function that has breaks, kept as long as the function."""
+def driver_of(
+    function: types.FunctionType, breaks: Breaks, converted: Converted
+) -> Callable[..., Any]:
+    """The driver of a function that has ``breaks``, kept as long as the function."""
     known = _drivers.get(function)
     if known is not None:
         return known
-    key = id(function.__code__)
-    if function.__closure__ and _made_of.get(key, 0) >= _CLOSURES:
+    if function.__closure__ and breaks.drivers >= _CLOSURES:
         return function
-    _made_of[key] = _made_of.get(key, 0) + 1
+    breaks.drivers += 1
     made = _drivers[function] = Driver(function, converted)
     return made
 
@@ -261,9 +262,10 @@ class _Driven(Callables):
         self.converted = converted
 
     def function(self, function: types.FunctionType, owner: object = None) -> Callable[..., Any]:
-        if breaks_of(function.__code__) is None:
+        breaks = breaks_of(function.__code__)
+        if breaks is None:
             return function
-        made = driver_of(function, self.converted)
+        made = driver_of(function, breaks, self.converted)
         return function if isinstance(made, Driver) and made.plain else made
 
     def layer(self, layer: paddle.nn.Layer) -> Any:

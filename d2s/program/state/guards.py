@@ -12,6 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.program.keys.call_key import Identity
+from d2s.program.keys.numbering import LAYERS
 from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
@@ -76,7 +77,7 @@ def contents_of(value: Any) -> Any:
     """What is in an array now, as something that can be compared and stays as it is."""
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            return (value.shape, tuple(map(id, value.flat)))
+            return (value.shape, tuple(map(Identity, value.flat)))
         return (value.dtype, value.shape, value.tobytes())
     return (type(value), bytes(value)) if isinstance(value, BUFFERS) else None
 
@@ -102,7 +103,8 @@ def modes(value: Any) -> Any:
     """The layers below a layer, and whether each is in train mode."""
     if not isinstance(value, paddle.nn.Layer):
         return None
-    return [(id(layer), layer.training) for layer in value.sublayers(include_self=True)]
+    layers = value.sublayers(include_self=True)
+    return [(LAYERS.number(layer), layer.training) for layer in layers]
 
 
 def same_constant_now(value: Any) -> Any:

@@ -31,6 +31,7 @@ import paddle
 
 from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
+from d2s.program.keys.call_key import Identity
 from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
 from d2s.runtime.trace import Capture
@@ -43,7 +44,7 @@ LARGEST: Final = 1_000_000
 def _array(thing: Any) -> Any:
     if thing.size > LARGEST:
         return None
-    return tuple(map(id, thing.flat)) if thing.dtype.hasobject else thing.tobytes()
+    return tuple(map(Identity, thing.flat)) if thing.dtype.hasobject else thing.tobytes()
 
 
 def _generator(thing: Any) -> Any:
@@ -56,7 +57,7 @@ def _unseen(thing: Any) -> None:
 
 
 def _queue(thing: Any) -> Any:
-    return tuple(map(id, thing.queue))
+    return tuple(map(Identity, thing.queue))
 
 
 def _steps(thing: Any) -> Any:
@@ -66,7 +67,7 @@ def _steps(thing: Any) -> Any:
 
 
 def _itself(part: Any) -> Any:
-    return part if type(part) is int else id(part)
+    return part if type(part) is int else Identity(part)
 
 
 _ITERATED: Final[tuple[Any, ...]] = (

@@ -25,6 +25,8 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
+from d2s.program.keys.call_key import Identity
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -58,10 +60,10 @@ def _put_decimals(known: list[Any]) -> None:
 _OF_DECIMALS: Final = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
 
-def _variables() -> dict[int, int]:
+def _variables() -> dict[Identity, Identity]:
     """The variables of the context, but those of NumPy and ``decimal``."""
     items = contextvars.copy_context().items()
-    return {id(each): id(value) for each, value in items if each.name not in _LOOKED_AT}
+    return {Identity(each): Identity(value) for each, value in items if each.name not in _LOOKED_AT}
 
 
 _LOOKED_AT: Final = ("numpy.ufunc.extobj", "decimal_context")

@@ -204,7 +204,6 @@ class _Guards:
         elif isinstance(value, (*CONTAINERS, tuple)):
             self._container(place, value)
         elif isinstance(value, paddle.nn.Layer):
-            self.watch.keep(value)
             self.found.append(Guard(place, modes, modes(value)))
         elif self.written.get(identity):
             self.found.append(Guard(place, type, type(value)))

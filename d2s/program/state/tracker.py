@@ -138,7 +138,7 @@ class Watch:
         if id(function) in self._functions:
             return
         self._functions.add(id(function))
-        self.keep(function)
+        self.keep((function, converted))
         self._made.update(map(id, codes_in((converted or function).__code__)))
         if id(function.__code__) in self._made and id(function) not in self._found:
             return

@@ -458,12 +458,12 @@ class _Walk:
     Attributes:
         is_it: whether a thing is looked for.
         through: look into the alternatives of choices, too.
-        barren: how deep below an object there is nothing of it, by the object's id.
+        barren: how deep below an object there is nothing of it, by its id; with the object.
     """
 
     is_it: Callable[[Any], bool]
     through: bool = False
-    barren: dict[int, int] = field(default_factory=dict)
+    barren: dict[int, tuple[int, object]] = field(default_factory=dict)
 
     def paths(self, path: str, value: object, place: Somewhere, depth: int) -> Iterator[_Path]:
         """The paths from a variable to what is looked for, and the place at the end of each."""
@@ -478,7 +478,7 @@ class _Walk:
             return
         if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
             return  # what an operator's own object keeps is no name
-        if self.barren.get(id(value), 0) >= depth:
+        if self.barren.get(id(value), (0, None))[0] >= depth:
             return
         if isinstance(value, Choice):
             for leaf in value.leaves() if self.through else ():
@@ -494,7 +494,7 @@ class _Walk:
                 found = True
                 yield each
         if not found:
-            self.barren[id(value)] = depth
+            self.barren[id(value)] = depth, value
 
 
 _Path = tuple[str, Somewhere]
