@@ -110,7 +110,7 @@ def guards_of(
             for key in record.before:
                 maker.value(record.entry(key))
         elif record.fields:
-            for key in record.before.keys() & watch.names:
+            for key in (key for key in record.before if key in watch.names):
                 maker.value(record.entry(key))
             if watch.reads_all(record.object):
                 own = BOOKKEEPING if record.owner is not None else ()
@@ -120,7 +120,7 @@ def guards_of(
                 for key, value in record.before.items():
                     if not key.startswith("_") and isinstance(value, SCALARS):
                         maker.value(record.entry(key))
-            for key in watch.names - record.before.keys():
+            for key in sorted(watch.names - record.before.keys()):
                 if record.entry(key).identity in written:
                     maker.value(record.entry(key))
     for place in [*places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:

@@ -419,11 +419,11 @@ class Watch:
             for name in self._named(scope, self.names, whole=whole):
                 self._global(scope, name)
 
-    def _named(self, scope: dict[str, Any], names: set[str], *, whole: bool) -> set[str]:
+    def _named(self, scope: dict[str, Any], names: set[str], *, whole: bool) -> list[str]:
         found = names & scope.keys()
         if not whole:
             found = {name for name in found if isinstance(scope[name], CONTAINERS)}
-        return found | self.stored
+        return sorted(found | self.stored)
 
     def _layer(self, layer: Any, path: str) -> None:
         if id(layer.__dict__) in self.records or id(layer) in self._born:

@@ -214,8 +214,9 @@ def check_overwritten(outputs: Iterable[Any], ends: Callable[[Any], bool]) -> No
     if capture is None or not (capture.notes.overwritten or capture.notes.rewritten):
         return
     reached = bridge.gradients_go_to(outputs, ends)
-    for number in reached & capture.notes.overwritten.keys():
-        raise capture.notes.overwritten[number][1]
+    for number, (_, error) in capture.notes.overwritten.items():
+        if number in reached:
+            raise error
     now = contents_now(capture)
     for written in capture.notes.rewritten.values():
         if written.value.id not in now and not _is_unwritten(written):
@@ -240,8 +241,9 @@ def check_results(outputs: Iterable[Any]) -> None:
     if capture is None or not (capture.notes.overwritten or capture.notes.rewritten):
         return
     reached = bridge.gradients_go_to(outputs, lambda value: False)
-    for number in reached & capture.notes.overwritten.keys():
-        raise capture.notes.overwritten[number][1]
+    for number, (_, error) in capture.notes.overwritten.items():
+        if number in reached:
+            raise error
     for written in capture.notes.rewritten.values():
         memory = _memory_of(written, capture.notes.rewritten)
         if memory is None:

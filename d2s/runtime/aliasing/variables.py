@@ -181,7 +181,7 @@ class State:
             self._watch(record, late=True)
             if record.names is not None:  # it may have got more names since
                 base = self._scopes[id(record.scope)].base
-                for name in record.names - base.keys():
+                for name in sorted(record.names - base.keys()):
                     base[name] = freeze(record.before[name])
         for scope in self._scopes.values():
             for name in {**scope.base, **dict.fromkeys(scope.keys())}:

@@ -211,13 +211,13 @@ class Optimizers:
         self, optimizer: Optimizer, parameters: list[paddle.Tensor]
     ) -> dict[int, paddle.Tensor]:
         """The tensors that a step may write into, by the value that stands for them."""
-        names = {tensor.name for tensor in parameters}
+        names = dict.fromkeys(tensor.name for tensor in parameters)
         tensors = list(parameters)
         masters = getattr(optimizer, "_master_weights", {})
         for name in list(names):
             if name in masters:
                 tensors.append(masters[name])
-                names.add(masters[name].name)
+                names[masters[name].name] = None
         for table in optimizer._accumulators.values():
             tensors.extend(tensor for name, tensor in table.items() if name in names)
         self._parameters.touched.update((id(tensor), tensor) for tensor in tensors)

@@ -110,7 +110,8 @@ def _pooling(
     known: dict[type, Record | None], wishes: set[type], error: BaseException
 ) -> dict[type, Record | None]:
     """The classes whose objects are known by numbers in the next capture, after ``error``."""
-    found: dict[type, Record | None] = dict.fromkeys(kind for kind in wishes if kind not in known)
+    new = sorted(wishes - known.keys(), key=lambda kind: (kind.__module__, kind.__qualname__))
+    found: dict[type, Record | None] = dict.fromkeys(new)
     if isinstance(error, NeedsPoolError):
         found |= error.found
     more = {kind: made for kind, made in found.items() if can_be_pooled(kind)}
