@@ -164,3 +164,34 @@ def test_exceptions_that_have_left_a_branch() -> None:
             finally:
                 capture.drop(dropped)
         del error
+
+
+class Model:
+    factor = 2.0
+
+
+def through(function: Any, x: Any) -> Any:
+    return function(x + 1) * 2
+
+
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_closures_that_were_called_go() -> None:
+    """H1: what is kept of a closure that is not one program is gone with it."""
+    static = d2s.to_static(through, full_graph=False)
+
+    def called() -> Any:
+        model = Model()
+
+        def inner(x: Any) -> Any:
+            y = (x * 2 + 1).exp().sin()
+            y = y * len(y.numpy().tobytes()) + y
+            return y.exp() * model.factor
+
+        for value in (1.0, 2.0):
+            x = tensor(value)
+            assert static(inner, x).tolist() == through(inner, x).tolist()
+        return weakref.ref(model)
+
+    gone = called(), called()
+    gc.collect()
+    assert [each() for each in gone] == [None, None]

@@ -251,8 +251,24 @@ def driver_of(
     if function.__closure__ and breaks.drivers >= _CLOSURES:
         return function
     breaks.drivers += 1
-    made = _drivers[function] = Driver(function, converted)
+    made = _drivers[function] = Driver(_twin(function), converted)
     return made
+
+
+def _twin(function: types.FunctionType) -> types.FunctionType:
+    """A function of the same closure: a driver that held the function itself would keep it."""
+    if not function.__closure__:
+        return function
+    twin = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__kwdefaults__, twin.__qualname__ = function.__kwdefaults__, function.__qualname__
+    vars(twin).update(vars(function))
+    return twin
 
 
 class _Driven(Callables):
