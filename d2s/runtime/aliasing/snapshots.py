@@ -123,6 +123,12 @@ def same_items(one: object, other: object) -> bool:
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
 
 
+def has_other_form(was: Frozen, now: Frozen) -> bool:
+    """Whether a container has got another length or other keys, or a set other items."""
+    before, after = list(was.by_key()), list(now.by_key())
+    return before != after or not (after or same_items(was, now))
+
+
 def tensors_in(snapshot: object) -> list[Any]:
     """The tensors of what was frozen, in its order."""
     if is_tensor(snapshot):

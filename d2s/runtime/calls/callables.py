@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -17,8 +18,9 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.generators import Take, hands
 from d2s.runtime.trace import current
+from d2s.runtime.values.cases import BY_NAME
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.objects import stays
+from d2s.runtime.values.objects import owner_of, stays
 from d2s.runtime.values.tree import any_leaf
 
 
@@ -27,6 +29,7 @@ class Callables:
 
     def of(self, callee: Any) -> Any:
         """What to call in place of ``callee``: itself, or what runs another function."""
+        callee = _as_operator(callee)
         if type(callee) is types.FunctionType:
             return self.function(callee)
         if type(callee) is types.MethodType:
@@ -64,6 +67,25 @@ class Callables:
     def other(self, callee: Callable[..., Any]) -> Any:
         """In place of what runs no Python function that is known."""
         return callee
+
+
+_CONTAINERS: Final = frozenset(
+    (
+        *(dict, frozenset, list, range, set, str, tuple),
+        *(Counter, OrderedDict, defaultdict, deque),
+    )
+)
+
+
+def _as_operator(callee: object) -> Any:
+    """``operator.getitem`` of a container for its method ``__getitem__``, and the like."""
+    owner = None if current() is None else owner_of(callee)
+    use = None if owner is None else BY_NAME.get(getattr(callee, "__name__", ""))
+    if use is None or not (type(owner) in _CONTAINERS or isinstance(owner, Choice | DynamicList)):
+        return callee
+    code = getattr(getattr(callee, "__func__", None), "__code__", None)
+    users = code is not None and not is_ours(code.co_filename)
+    return callee if users else functools.partial(use, owner)
 
 
 def handing_on(

@@ -19,6 +19,7 @@ from d2s.runtime.aliasing.snapshots import (
     Frozen,
     containers_beside,
     freeze,
+    has_other_form,
     renew_doubles,
     same_items,
     thaw,
@@ -284,11 +285,7 @@ def _filling(container: object, contents: Builder) -> Builder:
 
 def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:
     """A list or dict that both sides reach must not be left with two lengths, or other keys."""
-    if isinstance(true.container, dict):
-        same = [key for key, _ in true.items] == [key for key, _ in false.items]
-    else:
-        same = isinstance(true.container, DynamicList) or len(true.items) == len(false.items)
-    if not same:
+    if not isinstance(true.container, DynamicList) and has_other_form(true, false):
         refusal = error_here(
             ContainerInGraphError,
             f"{thing.said} is one of several {plural(true.container)}, which a tensor decides; one "
@@ -339,6 +336,7 @@ class _Sides:
     def go_on(self) -> None:
         """What follows runs only where no side has raised; never when both have."""
         renew_doubles()
+        self.merger.over()
         if self.ends[0].left and self.ends[1].left:
             leave(self._raised)
         if self._raised is not None:

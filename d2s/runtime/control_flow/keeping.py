@@ -22,6 +22,7 @@ from d2s.runtime.control_flow.ends import (
 from d2s.runtime.control_flow.outputs import Builder, Outputs, once
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.fixed import HandedOut, handed_out, owner_of_view
 from d2s.runtime.lists.merging import kept_list
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
@@ -38,6 +39,7 @@ class Keeping(Outputs):
         left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
         became: what containers have become on each side, by their ids.
+        handed: what writes lists that are handed out to where the sides have read them.
     """
 
     def __init__(self, op: bridge.IfOp, left: tuple[bool, bool]) -> None:
@@ -46,7 +48,11 @@ class Keeping(Outputs):
         self.ends = Ends(), Ends()
         self.state: State | None = None
         self.became: tuple[dict[int, tuple[Any, Any]], ...] = {}, {}
+        self.handed: list[HandedOut] = []
         self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
+        # A container that has two names on both sides is handed out once; both are kept, so that no
+        # id is used again.
+        self._pairs: dict[tuple[int, int], Builder] = {}
         self._fresh: dict[tuple[bool, int], list[tuple[Frozen, Builder]]] = {}
 
     def root(self, side: bool, container: object) -> object:
@@ -159,6 +165,13 @@ class Keeping(Outputs):
 
         return build
 
+    def over(self) -> None:
+        """The branch is over: what it has handed out is known by nobody else."""
+        for write in self.handed:
+            write.settle()
+        self._pairs.clear()
+        self._fresh.clear()
+
     def fresh(self, side: bool, thing: Frozen) -> Builder:
         """:meth:`contents`, once: names of one container stay names of one."""
         made = self._fresh.setdefault((side, id(thing.container)), [])
@@ -175,10 +188,12 @@ class Keeping(Outputs):
         if not is_indexed(thing.container):
             return lambda results: like(thing.container, thing.items)
         parts = {key: self.kept(side, item) for key, item in thing.by_key().items()}
+        owner = owner_of_view(thing.container)
 
         def build(results: list[paddle.Tensor]) -> object:
-            made = {key: item(results) for key, item in parts.items()}
-            return born(like_by_key(thing.container, made))
+            held = {key: item(results) for key, item in parts.items()}
+            made = born(like_by_key(thing.container, held))
+            return made if owner is None else handed_out(made, HandedOut((owner, owner)))
 
         return build
 

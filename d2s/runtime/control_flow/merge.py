@@ -27,17 +27,20 @@ from d2s.runtime.aliasing.snapshots import (
     as_double,
     container_of,
     freeze,
+    has_other_form,
     same_items,
     thaw,
 )
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like, set_on_each
 from d2s.runtime.control_flow.forms.alternatives import Alternatives, settled
 from d2s.runtime.control_flow.forms.form import Select
+from d2s.runtime.control_flow.forms.views import lent
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
 from d2s.runtime.lists.becoming import SharedError, are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.fixed import owner_of_view
 from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
@@ -87,9 +90,6 @@ class Merger(Keeping):
         super().__init__(op, left)
         self.select = select
         self.outcomes: tuple[list[Any], list[Any]] = [], []
-        # A container that has two names on both sides is handed out once; both are kept, so that no
-        # id is used again.
-        self._pairs: dict[tuple[int, int], Builder] = {}
         self._kept: list[object] = []
 
     def merge(self, true: object, false: object, name: str) -> Builder:
@@ -231,8 +231,9 @@ class Merger(Keeping):
             return self.either(true, false, name)
         known = self._pairs.get((id(first), id(second)))
         if known is None:  # two names of one list stay names of one
-            made = self.contained if first is second else self.two_containers
-            known = self._pairs[id(first), id(second)] = once(made(true, false, name))
+            made = (self.contained if first is second else self.two_containers)(true, false, name)
+            made = made if first is second else lent(self, true, false, made)
+            known = self._pairs[id(first), id(second)] = once(made)
             self._kept += [first, second]
         return known
 
@@ -414,7 +415,7 @@ class Merger(Keeping):
         if is_plain(container):
             held = thing if isinstance(thing, Frozen) else freeze(thing)
             known = self.partners.is_shared(side, container) or is_known(container, name)
-            return not known and all(
+            return not (known or owner_of_view(container)) and all(
                 self.is_value_like(side, each, name) for each in held.by_key().values()
             )
         plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
@@ -459,11 +460,11 @@ class Merger(Keeping):
             known = ["an item of a container"]
         if not known:
             return self.contents(side, now)
-        if len(was.items) != len(now.items):
+        if has_other_form(was, now):
             refusal = error_here(
                 ContainerInGraphError,
                 f"{choice.said} is one of several {plural(now.container)}, which a tensor decides; "
-                f"its length changes, and it is known as {known[0]!r} too",
+                f"its length, items or order changes, and it is known as {known[0]!r} too",
                 cure_of_change(choice),
             )
             raise SharedError.of(now, refusal)

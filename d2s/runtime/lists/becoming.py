@@ -46,7 +46,7 @@ from d2s.runtime.values.objects import (
     owner_of,
 )
 from d2s.runtime.values.tables import Words, listed
-from d2s.runtime.values.tree import bare, entries, is_mapping, is_mutable
+from d2s.runtime.values.tree import bare, entries, is_mutable
 
 KINDS: Final[dict[type, type[DynamicList]]] = {
     list: DynamicList,
@@ -277,10 +277,9 @@ class SharedError(OnceMoreError):
 
         ``refusal`` itself, where a list of the run cannot hold that.
         """
-        held, container = now.by_key(), now.container
-        items = held.items() if is_mapping(container) else held.values()
+        container = now.container
         try:  # now, as the values are gone with the branch
-            element = functools.reduce(union, map(element_of, [*items, *entries(container)]))
+            element = functools.reduce(union, map(element_of, [*now.items, *entries(container)]))
         except (ContainerInGraphError, TypeError):  # of what cannot be an item, or of no item
             return refusal
         return cls(container, element, refusal)

@@ -157,7 +157,7 @@ class DynamicDict(DynamicKeys):
     __hash__ = None
 
     def at(self, index: paddle.Tensor) -> Any:
-        return self._item(index)[0]
+        return self.item_at(index)[0]
 
     def __getitem__(self, key: object) -> Any:
         if isinstance(self.model, collections.Counter):
@@ -169,14 +169,14 @@ class DynamicDict(DynamicKeys):
         return self._read_at(paddle.where(found, place, paddle.full([], -1, "int64")), key)
 
     def _read_at(self, place: paddle.Tensor, key: object) -> Any:
-        item = self._item(place)[1]
+        item = self.item_at(place)[1]
         note_key(item, key)
         return item
 
     def get(self, key: object, default: object = None) -> Any:
         """``dict.get``."""
         found, place = self._place(key)
-        item = self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        item = self.item_at(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
         return one_of(found, item, default)
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -196,7 +196,7 @@ class DynamicDict(DynamicKeys):
     def pop(self, key: object = None, /, *default: object) -> Any:
         """``dict.pop``."""
         found, place = self._place(key)
-        item = self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        item = self.item_at(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
         if not default:
             raise_where(~found, lambda: KeyError(key))
         self._drop(key)

@@ -148,7 +148,7 @@ class DynamicList(OrderedItems):
             return self._slice(index)
         if self.arrays and self.carried and not self._in_branch() and self._constant():
             return self._read(self._position(index))
-        item = self._item(self._position(index))
+        item = self.item_at(self._position(index))
         note_key(item, index)
         return item
 
@@ -156,7 +156,8 @@ class DynamicList(OrderedItems):
         """Whether no gradient goes through the items."""
         return not wants_gradients() or all(leaf.stop_gradient for leaf in self.element.leaves)
 
-    def _item(self, position: paddle.Tensor) -> Any:
+    def item_at(self, position: paddle.Tensor) -> Any:
+        """The item at a position, a change of which goes there."""
         return self.taken(self._built(position), position)
 
     def write_back(self, item: object, position: paddle.Tensor) -> None:
@@ -417,8 +418,8 @@ class DynamicList(OrderedItems):
         """An item that is about to leave the list; nobody else has it, but where it is known."""
         if self.element.has_objects:
             return self._built(position)
-        known = self.shared or any(ref() is not None for ref, _ in self._taken)
-        return self._item(position) if known else own(self._built(position))
+        known = self.shared or any(ref() is not None for ref, _ in self.lent)
+        return self.item_at(position) if known else own(self._built(position))
 
     def remove(self, item: object) -> None:
         """``list.remove``."""

@@ -17,7 +17,7 @@ from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.lists.becoming import are_alike, become_before
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
-from d2s.runtime.lists.items.fixed import owner_of_view
+from d2s.runtime.lists.items.fixed import HandedOut, handed_out, owner_of_view
 from d2s.runtime.lists.items.pools import are_one
 from d2s.runtime.lists.items.rows import opened, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
@@ -305,6 +305,7 @@ def kept_list(merger: Sides, side: bool, snapshot: Frozen) -> Builder:
         rows = [output(results) for output in outputs]
         made = target.like(rows, None, held.element)
         made.origin = target.origin
-        return made
+        owner = owner_of_view(target)
+        return made if owner is None else handed_out(made, HandedOut((owner, owner)))
 
     return build

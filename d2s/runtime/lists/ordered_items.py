@@ -28,7 +28,8 @@ class OrderedItems(ItemStore):
         """The class that it has to a reader."""
         raise NotImplementedError
 
-    def _item(self, position: paddle.Tensor) -> Any:
+    def item_at(self, position: paddle.Tensor) -> Any:
+        """The item at a position."""
         raise NotImplementedError
 
     def _built(self, position: paddle.Tensor) -> Any:
@@ -69,7 +70,7 @@ class OrderedItems(ItemStore):
         """The first item of those whose key is the greatest, or the least."""
         columns = columns_of_order(keys.element, keys.item_rows(), self.name)
         places = places_in_order(columns, highest)
-        return self._item(paddle.concat([places, paddle.full([1], -1, "int64")])[0])
+        return self.item_at(paddle.concat([places, paddle.full([1], -1, "int64")])[0])
 
     def reorder(self, places: paddle.Tensor) -> None:
         """Hold the items at these positions."""

@@ -100,6 +100,7 @@ class ItemStore(OfRunLength):
         shared: somebody else may know one of its items, a list or dict.
         placed: it has been put into another list, which does not see a change of it.
         writing: what has become of an item is being written to its place.
+        lent: what shows an item, with a mark that all have in common which show the same.
         lazy: the code of a generator expression, which Python would run item by item.
     """
 
@@ -122,7 +123,7 @@ class ItemStore(OfRunLength):
         self.placed = False
         self.writing = False
         self.lazy: tuple[Any, ...] = ()
-        self._taken: list[tuple[Any, object]] = []
+        self.lent: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 
     @classmethod
@@ -464,22 +465,23 @@ class ItemStore(OfRunLength):
 
         def write(new: Any) -> None:
             here = () if capture is None else tuple(capture.blocks)
-            alive = [known for ref, known in self._taken if ref() is not None]
+            alive = [known for ref, known in self.lent if ref() is not None]
             if self.shared or self.moves != moves or here != blocks or set(alive) - {token}:
-                raise self._cannot_write_back()
+                raise self.cannot_write_back()
             self.write_back(new, position)
 
-        def note_taken(part: object) -> None:
-            self._taken.append((weakref.ref(part), token))
+        def note(part: object) -> None:
+            self.lent.append((weakref.ref(part), token))
 
-        write.owner, write.note = self, note_taken  # type: ignore[attr-defined]
+        write.owner, write.note, write.token = self, note, token  # type: ignore[attr-defined]
         write.place = position, moves  # type: ignore[attr-defined]
-        self._taken = [entry for entry in self._taken if entry[0]() is not None]
+        self.lent = [entry for entry in self.lent if entry[0]() is not None]
         for part in attach(item, write):
-            note_taken(part)
+            note(part)
         return item
 
-    def _cannot_write_back(self) -> Exception:
+    def cannot_write_back(self) -> Exception:
+        """The refusal to change an item in place, which this list would not see."""
         wish_for(self.element)
         return error_here(
             ContainerInGraphError,

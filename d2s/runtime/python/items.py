@@ -19,7 +19,7 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.host.text import HostText, snapshot, text
-from d2s.runtime.lists.becoming import become
+from d2s.runtime.lists.becoming import become, may_run_code
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
@@ -57,6 +57,7 @@ from d2s.runtime.values.cases import MOST
 from d2s.runtime.values.choice import Choice, at_once, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.fields import is_object
+from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import (
     as_value,
@@ -201,15 +202,18 @@ def _by_alternative(container: Any, key: object, chosen: Choice) -> Any:
     def use(found: object) -> Any:
         return getitem(container, with_choice(key, chosen, found))
 
-    if chosen.plain and not is_tensor(container) and not isinstance(container, DynamicList):
+    makes = stores.makes_key(container, key)
+    code = is_user_class(type(container)) and may_run_code(container)
+    looks = not (makes or code or is_tensor(container) or isinstance(container, DynamicList))
+    if chosen.plain and looks:
         found = at_once(use, chosen)  # nothing is captured by looking into a list or dict
         if found is not None:
             return found
-    asked = is_mapping(container) and (key is not chosen or stores.makes_key(container, key))
+    asked = is_mapping(container) and (key is not chosen or makes)
     if asked and is_undecided(key):
         return _looked_up(container, key)
     exact = not (is_tensor(container) and is_position(key, chosen))
-    return each(use, chosen, none=True, exact=exact)
+    return each(use, chosen, none=True, exact=exact, changes=code)
 
 
 # -- methods of containers -------------------------------------------------------------------------

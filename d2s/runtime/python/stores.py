@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -56,14 +56,7 @@ def setitem(value: object, container: Any, key: Any) -> Any:
     if current() is not None and bridge.capturing():
         value = possible(value)
         if isinstance(container, Choice):
-            kept = container.leaves()
-            _check_arrays(container)
-            _check_methods(container)
-            stored = each(lambda found: setitem(value, found, key), container, plainly=True)
-            found = stored.leaves() if isinstance(stored, Choice) else [stored]
-            of_run = any(isinstance(leaf, DynamicList) for leaf in found)
-            another = of_run and not all(isinstance(leaf, DynamicList) for leaf in kept)
-            return stored if another or any(map(is_tensor, kept)) else container
+            return _store_in_one_of(value, container, key)
         if isinstance(container, DynamicKeys):
             container[without_arrays(key, tensors=False)] = value
             return container
@@ -103,6 +96,19 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         moving(value)
     container[key] = value
     return container
+
+
+def _store_in_one_of(value: object, container: Choice, key: object) -> Any:
+    """An item of one of several things."""
+    kept = container.leaves()
+    _check_arrays(container)
+    _check_methods(container)
+    stored = each(lambda found: setitem(value, found, key), container, plainly=True)
+    if any(map(is_tensor, kept)):
+        return stored
+    now = container.renewed()  # what the sides hand out are copies
+    same = all(one is other for one, other in zip(kept, now.leaves(), strict=True))
+    return container if same else now
 
 
 def _check_arrays(container: Choice) -> None:
@@ -285,7 +291,7 @@ def _is_same_key(one: object, other: object) -> bool:
     return one is other or (type(one) is type(other) and not is_tensor(one) and one == other)
 
 
-def _has_all(table: dict[Any, Any], key: object) -> bool:
+def _has_all(table: Iterable[object], key: object) -> bool:
     """Whether a dict has whatever ``key`` may be."""
 
     def has(one: object) -> bool:
@@ -299,10 +305,12 @@ def _has_all(table: dict[Any, Any], key: object) -> bool:
         return False
 
 
-def makes_key(table: object, key: Choice) -> bool:
+def makes_key(table: Iterable[object], key: object) -> bool:
     """Whether reading an item of a dict with a factory may make a key that only the run knows."""
-    late = any(map(is_late_key, key.leaves()))
-    return late and getattr(table, "default_factory", None) is not None
+    if getattr(table, "default_factory", None) is None or not is_mapping(table):
+        return False
+    keys = key.leaves() if isinstance(key, Choice) else [key]
+    return any(map(is_late_key, keys)) or not _has_all(table, key)
 
 
 def _store_by_alternative(value: object, container: Any, key: object, chosen: Choice) -> Any:

@@ -50,6 +50,19 @@ DESCRIBING: Final = {
 }
 """Attributes of classes, functions and objects that Python gives, and that code of users reads."""
 
+BY_NAME: Final[dict[str, Callable[..., Any]]] = {
+    "__contains__": operator.contains,
+    "__delitem__": operator.delitem,
+    "__getitem__": operator.getitem,
+    "__iter__": iter,
+    "__len__": len,
+    "__repr__": repr,
+    "__reversed__": reversed,
+    "__setitem__": operator.setitem,
+    "__str__": str,
+}
+"""What a method of a container that Python calls does, where it is called by its name."""
+
 Mine = TypeVar("Mine", bound="Cases")
 
 

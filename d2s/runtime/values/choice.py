@@ -26,6 +26,7 @@ from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import BranchNeededError, Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.cases import (
+    BY_NAME,
     DESCRIBING,
     IN_PLACE,
     Cases,
@@ -66,7 +67,6 @@ MANY: Final = 4
 
 MOST_USES: Final = 512
 """So often one use is captured at most, where several such values meet in it."""
-
 
 _ABSTRACT: Final = abc.ABCMeta.__instancecheck__.__code__.co_filename
 """Whose ``isinstance`` of an abstract class wants a class, whoever asks."""
@@ -215,6 +215,8 @@ class Choice(Cases, Operators):
             users = sys._getframe(1).f_code.co_name == "__getattribute__" and name[-6:] == "name__"
             if users and any(hasattr(leaf, name) for leaf in self._usable()):
                 return each(lambda value: getattr(value, name), self, plainly=True)
+        if name in BY_NAME and all(hasattr(type(leaf), name) for leaf in self.leaves()):
+            return functools.partial(BY_NAME[name], self)
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
         usable = self._usable()

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import copy
 import functools
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final, Protocol
+
+import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.aliasing.holders import is_held
+from d2s.runtime.trace import Block, error_here, open_trace
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tree import DEPTH, children, is_tuple, members
 
 Write = Callable[[Any], None]
@@ -169,6 +173,128 @@ def hand_on(view: object, made: Any) -> None:
     if write is not None:
         made.writer = write
         _base(write).note(made)
+
+
+class Owner(Protocol):
+    """A list of the run: see ``storage.ItemStore``."""
+
+    moves: int
+    lent: list[tuple[Any, object]]
+
+    def item_at(self, position: paddle.Tensor) -> Any:
+        """The item at a position."""
+
+    def cannot_write_back(self) -> Exception:
+        """The refusal to change an item in place, which this list would not see."""
+
+
+class HandedOut:
+    """Writes a list or dict that a branch has handed out to where its sides have read it.
+
+        row = a["k"] if c else b["k"]       row is one new list behind the branch
+        row.append(x)                       of a["k"] where c holds, else of b["k"]
+
+    Args:
+        owners: the lists of the run that the two sides have read it out of.
+        position: where it is in the one that is meant; ``None`` if nobody can say.
+        path: how it is reached from the item there.
+        flag: which side was taken.
+    """
+
+    key = None
+    place: tuple[Any, int] = None, 0
+
+    def __init__(
+        self,
+        owners: tuple[Owner, Owner],
+        position: paddle.Tensor | None = None,
+        path: tuple[Any, ...] = (),
+        flag: paddle.Tensor | None = None,
+    ) -> None:
+        self.owner = owners[0]
+        self.owners, self.position, self.path, self.flag = owners, position, path, flag
+        self._moves: tuple[int, ...] = ()
+        self._blocks: tuple[Block, ...] = ()
+
+    @property
+    def token(self) -> object:
+        """What all have in common that show one item."""
+        return self
+
+    def note(self, part: object) -> None:
+        """Note that ``part`` shows an item of these lists."""
+        for owner in {id(each_): each_ for each_ in self.owners}.values():
+            owner.lent.append((weakref.ref(part), self))
+
+    def settle(self) -> None:
+        """The branch is over: the lists hold what they hold behind it."""
+        self._moves = tuple(owner.moves for owner in self.owners)
+        self._blocks = tuple(open_trace().blocks)
+
+    def __call__(self, new: object) -> None:
+        """Write what has become of the list or dict."""
+        moves = tuple(owner.moves for owner in self.owners)
+        same = moves == self._moves and tuple(open_trace().blocks) == self._blocks
+        if self.position is None or not same or not all(map(is_held, self.owners)):
+            raise self.owner.cannot_write_back()
+        if self.owners[0] is self.owners[1]:
+            self._write(self.owner, new)
+        else:
+            each(lambda owner: self._write(owner, new), Choice(self.flag, *self.owners))
+        self._moves = tuple(owner.moves for owner in self.owners)
+
+    def _write(self, owner: Owner, new: object) -> None:
+        moves, known = owner.moves, _without(owner, self)
+        part = owner.item_at(self.position)
+        for step in self.path:
+            part = part[step]
+        write = _write_of(part)
+        if write is None:
+            raise owner.cannot_write_back()
+        write(new)
+        owner.moves = moves  # no item has got another place
+        owner.lent += known
+
+
+def _without(owner: Owner, token: object) -> list[Any]:
+    """Forget what shows an item of a list; it."""
+    known = [entry for entry in owner.lent if entry[1] is token]
+    owner.lent = [entry for entry in owner.lent if entry[1] is not token]
+    return known
+
+
+def handed_out(made: object, write: HandedOut) -> Any:
+    """``made``, which a branch has handed out, or what is one as it is, with where changes go."""
+    view = _VIEWS.get(type(made))
+    shown = made if view is None else view(made)
+    for part in attach(shown, write) if not isinstance(shown, Choice) else ():
+        write.note(part)
+    return shown
+
+
+_VIEWS: Final[dict[type, Callable[..., Any]]] = {list: FixedList, dict: FixedDict}
+
+
+def route_of_view(view: object) -> tuple[Any, ...] | None:
+    """The position of the item that a list or dict was read out of, and the steps from there.
+
+    ``None`` where the list of the run has changed since, or nobody can say.
+    """
+    write, path = _write_of(view), []
+    while isinstance(write, functools.partial):
+        path.append(write.args[2])
+        write = write.args[3]
+    position, moves = getattr(write, "place", (None, 0))
+    if position is None or write.owner.moves != moves:
+        return None
+    return position, *reversed(path)
+
+
+def forget_view(view: object) -> None:
+    """Note that nobody will see ``view`` again, in whose place another one is."""
+    write = _base(_write_of(view))
+    if write is not None:
+        _without(write.owner, write.token)
 
 
 def note_key(item: object, key: object) -> None:
