@@ -22,7 +22,10 @@ _ASKS: Final = frozenset(("grad", "jacobian", "hessian", "Jacobian", "Hessian", 
 
 
 class _Recorded(Binding):
-    """The forward walk, which remembers what is bound where each statement begins."""
+    """The forward walk, which remembers what is bound where each statement begins.
+
+    ``before`` is by ``id``: ``Flow.nodes`` keeps the statements.
+    """
 
     def __init__(self, locals_: Set) -> None:
         super().__init__(locals_, Uses())

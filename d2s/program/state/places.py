@@ -160,7 +160,7 @@ class Member(Place):
 
     @property
     def identity(self) -> tuple[Any, Any]:
-        """That of the class's own attribute."""
+        """That of the class's own attribute; of no other one where nobody watches the class."""
         return id(class_fields(self.holder() or self.scope)), self.key
 
     @property

@@ -175,7 +175,7 @@ class _Guards:
         self.tensors = tensors
         self.found: list[Guard] = []
         self.seen: set[Any] = set()
-        self.known: dict[int, Place] = {}
+        self.known: dict[int, tuple[Place, Any]] = {}  # with what stands there: some is made anew
         self.lifted = {
             (id(each.place.holder()), each.place.key): each for each in watch.lifted.values()
         }
@@ -228,7 +228,7 @@ class _Guards:
             self.found.append(Guard(place, _shallow(value), True))
             return
         self.found.append(Guard(place, form, form(value)))
-        first = self.known.setdefault(id(value), place)
+        first, _ = self.known.setdefault(id(value), (place, value))
         if first is not place:  # known under two names: both must go on to mean one object
             self.found.append(Guard(place, SameAs(first), True))
             return

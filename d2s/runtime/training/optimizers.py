@@ -292,7 +292,10 @@ class Optimizers:
         return mark_number(constant(chosen), kind)
 
     def asked(self, key: object, number: Callable[[], Any]) -> bridge.Value:
-        """``number()``, which each run asks for once, under ``key``, when it begins."""
+        """``number()``, which each run asks for once, under ``key``, when it begins.
+
+        The runs keep ``number``, and so the optimizer or scheduler whose ``id`` is in ``key``.
+        """
         found = self._rates.get(key)
         if found is None:
             ask = self._record.capture.ask
