@@ -1264,3 +1264,48 @@ def test_no_gradient_goes_through_a_deep_copy(case: str) -> None:
     body = textwrap.indent(textwrap.dedent(DEEP_COPIES[case]).strip(), "    ")
     f = function_of(f"def f(x):\n{body}\n", copy=copy, Holder=Holder)
     assert_same(f, tensor(1.0, 2.0), tensor(-1.0, -3.0))
+
+
+CHOSEN = {
+    "of an early return": """
+        w, k = search(x)
+        (g,) = paddle.grad((w * w).sum(), [w])
+        return g, w, k
+    """,
+    "used in a branch before": """
+        w, k = search(x)
+        y = (w * w).sum() if x.sum() > 2 else w.sum()
+        (g,) = paddle.grad(y + (w * w * w).sum(), w)
+        return g, w, k
+    """,
+    "used without gradients before": """
+        w, k = search(x)
+        with paddle.no_grad():
+            n = w.norm()
+        (g,) = paddle.grad((w * w).sum() * n, w)
+        return g, n, k
+    """,
+    "a second derivative": """
+        w, k = search(x)
+        (g,) = paddle.grad((w * w * w).sum(), w, create_graph=True)
+        (h,) = paddle.grad(g.sum(), w)
+        return g.detach(), h, k
+    """,
+    "and outside": "w, k = search(x)\nreturn (w * w).sum() * w.sum(), k",
+}
+
+
+@pytest.mark.parametrize("case", CHOSEN)
+def test_a_tensor_that_is_one_of_several(case: str) -> None:
+    """C7, B3: all that use it use one tensor, which they are differentiated by."""
+
+    def search(w: Any, trips: int = 5) -> Any:
+        for k in range(trips):
+            if w.norm() < 0.5:
+                return w, k
+            w = w * 0.4
+        return w, trips
+
+    body = textwrap.indent(textwrap.dedent(CHOSEN[case]).strip(), "    ")
+    f = function_of(f"def f(x):\n{body}\n", search=search)
+    assert_same(f, tensor(1.0, 2.0), tensor(-0.1, 0.3), tensor(40.0, 30.0))
