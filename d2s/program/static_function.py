@@ -53,6 +53,7 @@ from d2s.program.keys.callables import (
 )
 from d2s.program.running.loaded import Sources
 from d2s.program.running.once import Watch
+from d2s.program.running.turns import TakenMeanwhileError
 from d2s.program.state.lifted import Lifted
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.host.said import not_again
@@ -139,8 +140,7 @@ class StaticFunction(ConcretePrograms):
     def _holding(self, instance: Any) -> StaticFunction:
         """This method, keeping its object alive: ``Model().method(x)`` has no other reference.
 
-        It shares its programs with the one that is kept for later calls, which must not keep the
-        object.
+        It shares its programs with the one kept for later calls, which must not keep the object.
         """
         made: StaticFunction = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
@@ -156,8 +156,8 @@ class StaticFunction(ConcretePrograms):
         instance = self._object()
         if instance is None:
             return self
-        copy = memo.get(id(instance), instance)
-        return type(self)(self.d2s_original, self._spec, instance=copy, **self._options)
+        options = {**self._options, "instance": memo.get(id(instance), instance)}
+        return type(self)(self.d2s_original, self._spec, **options)
 
     def __copy__(self) -> Any:
         return self
@@ -324,6 +324,8 @@ class StaticFunction(ConcretePrograms):
         Raises:
             Exception: ``error``, if something has happened or the function is to be one program.
         """
+        if isinstance(error, TakenMeanwhileError):
+            return self._call(args, kwargs)
         untouched, said = leaving.is_untouched(error), leaving.said_before(error)
         refused = leaves_graph(error)
         if not refused and not (self._whole() and "part" in self._options):
@@ -393,10 +395,9 @@ class StaticFunction(ConcretePrograms):
         return rewritten(plain_function(self.d2s_original), self._driver)
 
     def __repr__(self) -> str:
-        count = len(self.programs)
+        count, place = len(self.programs), place_of(self.d2s_original)
         programs = "1 program" if count == 1 else f"{count} programs"
         rests = ", in dygraph, which is faster" if self.rests else ""
-        place = place_of(self.d2s_original)
         return f"<d2s.StaticFunction {self._name} ({place}), {programs}{rests}>"
 
     def _repr_html_(self) -> str:
@@ -468,10 +469,8 @@ class StaticFunction(ConcretePrograms):
     @property
     def dygraph_function(self) -> Callable[..., Any]:
         """The user's function, bound to its instance."""
-        instance = self._object()
-        if instance is None:
-            return self.d2s_original
-        return types.MethodType(self.d2s_original, instance)
+        owner, function = self._object(), self.d2s_original
+        return function if owner is None else types.MethodType(function, owner)
 
     @property
     def code(self) -> str:

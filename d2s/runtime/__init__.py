@@ -13,6 +13,7 @@ from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, taken
 from d2s.runtime.control_flow.cond import if_, ifelse
 from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
+from d2s.runtime.host.ahead import over
 from d2s.runtime.host.text import formatted, late, percent, text
 from d2s.runtime.lists.probes import probe
 from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, parted, tupled
@@ -67,6 +68,7 @@ _defined = {
     "not_": not_,
     "not_in": not_in,
     "or_": or_,
+    "over": over,
     "parted": parted,
     "parts": taken_apart,
     "percent": percent,

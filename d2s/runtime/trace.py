@@ -265,7 +265,8 @@ class Capture:
         drawn: generators that host operators draw from, by their ids.
         moved: what branches and loops have taken items from, and the blocks then, by ids.
         stepping: whether ``iter(sequence)`` is written in Python; ``False`` where that was missed.
-        counts: the attributes of each ``itertools.count`` that it has met, by their ids.
+        counts: the attributes of iterators that it has met, by their ids.
+        taking: gives the items of those that were there before, and watches them.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: exceptions that have left a branch or loop, which is gone with its values, by id.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
@@ -275,12 +276,10 @@ class Capture:
         only_static: something that dygraph does not do is a part of the program.
         set_at: the last line on which something was set for the whole process.
         pooled: the classes whose objects are known by a number, and what is known of them.
-        pools: by class, these objects: see ``lists.items.pools``.
-        tables: the lists of the run that hold their attributes.
+        pools, tables: by class, these objects, and the lists of the run of their attributes.
         wishes: the classes of objects that were refused, and are not if known by a number.
         sets: whether a set of the run was "iterated", or made by more than "adding" to it.
-        takes_in: so are those objects of these classes that were there before.
-        taken_in: these, and what stands for each.
+        takes_in, taken_in: so are those that were there before; these, and what stands for each.
     """
 
     branching: Branching
@@ -345,6 +344,7 @@ class Capture:
     stepping: bool | None = None
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     counts: dict[int, Any] = field(default_factory=dict)
+    taking: Any = None
     makes: Callable[[], None] = lambda: None
     over: dict[int, BaseException] = field(default_factory=dict)
     placed: dict[int, Any] = field(default_factory=dict)

@@ -12,8 +12,10 @@ import collections
 import functools
 import inspect
 import io
+import operator
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +28,7 @@ from d2s.runtime.host.generators import GENERATORS, set_state, state_of
 from d2s.runtime.values.objects import is_library, is_user_class
 from d2s.runtime.values.tree import is_dataclass_instance, is_tuple, parts, refill
 from d2s.selfcheck.generators import random_states, set_random_states
+from d2s.selfcheck.iterators import Copies
 from d2s.selfcheck.values import Fact, array_of, facts, fields_of, tensors_in
 
 _ABSENT: Final = object()
@@ -59,6 +62,7 @@ class Snapshot:
         self._seen: dict[int, Any] = {}
         self._numbers: dict[int, Any] = {}
         self._functions: set[int] = set()
+        self._iterators = Copies()
         self._named: set[tuple[int, str]] = set()
         self._globals: dict[str, Any] = getattr(plain_of(function), "__globals__", {})
         self._callable(function)
@@ -155,6 +159,7 @@ class Snapshot:
                 cell.cell_contents = before
 
         self._undo.append(undo)
+        self._iterators.add(before, partial(setattr, cell, "cell_contents"))
         self._root(name, get)
 
     def _global(self, scope: dict[str, Any], name: str, names: frozenset[str]) -> None:
@@ -180,6 +185,7 @@ class Snapshot:
                 scope[name] = before
 
         self._undo.append(undo)
+        self._iterators.add(before, partial(operator.setitem, scope, name))
         path = name if scope is self._globals else f"{scope.get('__name__')}.{name}"
         self._root(path, lambda: scope.get(name, _ABSENT))
 
@@ -230,6 +236,7 @@ class Snapshot:
                 refill(thing, before)
 
         self._undo.append(undo)
+        self._iterators.add_items(thing)
         for item in before.values() if isinstance(before, dict) else before:
             self._visit("", item)
 
@@ -336,6 +343,7 @@ class Snapshot:
             NotCheckableError: (D2S602) one of them is used up by a call.
         """
         made: dict[int, Any] = {}
+        self._iterators.put()
         return {name: self._copy(name, value, made) for name, value in self._arguments.items()}
 
     def _copy(self, path: str, thing: Any, made: dict[int, Any]) -> Any:

@@ -17,6 +17,7 @@ WORDS: Final[dict[str, str]] = {
     "ifelse": "ifelse(test, body, orelse): a conditional expression",
     "while_": "while_(test, body, names, stop): a while statement",
     "for_": "for_(iter_, body, names, stop): a for statement",
+    "over": "over(things): what a for statement goes over that stays Python, as one with a yield",
     "hand": "hand(take, item): in the place of a yield; whether the loop wants no more items",
     "stepped": "stepped(step, names, returns): a generator made of what it does up to a yield",
     "step": "step(found, get): what one step has come to: whether it has yielded, and what",

@@ -76,7 +76,7 @@ SETUP = """
     whole = np.zeros(3)
     bytes_, numbers = bytearray(b"ab"), array.array("i", [0, 0])
     text, waiting = io.StringIO(), queue.Queue()
-    count, items = itertools.count(), iter([1, 2, 3, 4, 5, 6])
+    count, items = itertools.count(), map(abs, [1, 2, 3, 4, 5, 6])
 """
 
 KEPT = {

@@ -281,9 +281,9 @@ class Program:
             ready = self._training[wanted] = self._prepared(self._layer_for(wanted), True)
         return ready.start(tensors, parameters)
 
-    def run_again(self, tensors: list[Any], scope: RunScope) -> None:
+    def run_again(self, tensors: list[Any], parameters: list[Any], scope: RunScope) -> None:
         """Run the program in the scope of :meth:`run_for_training`, for a second backward."""
-        self._training[None].run_again(tensors, self.parameters[0], scope)
+        self._training[None].run_again(tensors, parameters, scope)
 
     def _layer_for(self, wanted: tuple[bool, ...] | None) -> Any:
         if wanted is not None and all(wanted):

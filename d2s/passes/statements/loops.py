@@ -29,14 +29,26 @@ def f(n):
         s = s + i
     d2s.for_(range(n), body, ('s',))
     return s
+
+A loop with a ``yield`` stays Python:
+
+>>> show(PASS, '''
+... def f(items):
+...     for item in items:
+...         yield item
+... ''')
+def f(items):
+    for item in d2s.over(items):
+        yield item
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import gast
 
+from d2s.analysis.scopes import own_nodes
 from d2s.passes.base import (
     Context,
     Pass,
@@ -46,8 +58,10 @@ from d2s.passes.base import (
     load,
     shared_state,
 )
-from d2s.syntax.positions import header, place
+from d2s.syntax.positions import header, place, span_of
 from d2s.syntax.quote import name
+
+_YIELDS: Final = (gast.Yield, gast.YieldFrom)
 
 
 class _Loops(ScopeTransformer):
@@ -104,7 +118,10 @@ class _Loops(ScopeTransformer):
         stop = _taken_stop(node)
         state = self.state(node, node.body, [node.target], stop)
         if state is None:
-            return self.generic_visit(node)
+            stays = self.generic_visit(node)
+            if any(isinstance(each, _YIELDS) for each in own_nodes(node.body)):
+                stays.iter = self._over(stays.iter)
+            return stays
         name_of_body = self.ctx.names.fresh("body")
         self.generic_visit(node)
         at = header(node)
@@ -131,6 +148,14 @@ class _Loops(ScopeTransformer):
             state=state.names,
             stop=name(stop or ""),
         )
+
+    def visit_YieldFrom(self, node: Any) -> Any:
+        self.generic_visit(node)
+        node.value = self._over(node.value)
+        return node
+
+    def _over(self, things: Any) -> Any:
+        return self.ctx.expr("d2s.over(things)", span_of(things), things=things)
 
     def state(
         self, node: Any, statements: list[Any], targets: list[Any], stop: str | None
@@ -185,5 +210,5 @@ PASS = Pass(
     each_function(_lower),
     after=("returns", "jumps", "unbound"),
     keeps_flow=True,
-    about=(gast.While, gast.For),
+    about=(gast.While, gast.For, gast.YieldFrom),
 )

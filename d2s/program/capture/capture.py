@@ -40,13 +40,19 @@ from d2s.program.capture.shadows import Shadows
 from d2s.program.capture.steps import flags_of, steps_of
 from d2s.program.capture.symbols import attributes_of_values, expressions
 from d2s.program.capture.views import check_views
-from d2s.program.capture.write_back import Leaving, leaving, updates_of, writes_of
+from d2s.program.capture.write_back import (
+    Leaving,
+    changed_arguments,
+    leaving,
+    updates_of,
+    writes_of,
+)
 from d2s.program.keys.call_key import Call, TensorLeaf
 from d2s.program.keys.dimensions import SHAPE
 from d2s.program.state.guards import Guard
+from d2s.program.state.iterators.taking import Taking
 from d2s.program.state.lifted import Lifted, apart_from, counters_of
 from d2s.program.state.opaque import check_opaque
-from d2s.program.state.records import Change
 from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tables import check_tables
@@ -177,7 +183,7 @@ def _captured(wanted: Wanted, state: Capture) -> Captured:
         except BaseException:
             recording.forget()
             raise
-    made.notes = notes
+    made.notes, made.takes = notes, bool(recording.watch.opaque.upcoming)
     return made
 
 
@@ -273,6 +279,7 @@ class _Recording:
         for container in self.containers.values():
             arguments.add(container, "argument")
         if not state.export:
+            state.taking = Taking(watch, self.wanted.function)
             state.leaving = self._leaving
             state.draw = self.draws.make
         return args, kwargs
@@ -310,9 +317,9 @@ class _Recording:
             check_on_host(self.state.wanting)
             for part in (self.state.steps.read, *self.state.counts.values()):
                 part.check()
-            watched = (self.watch.opaque, self.arguments.opaque)
-            check_opaque(watched, self.wanted.function, self.state.set_at)
-            check_tables((self.watch, self.arguments), self.wanted.function)
+            watched, function = (self.watch, self.arguments), self.wanted.function
+            check_opaque([each.opaque for each in watched], function, self.state.set_at)
+            check_tables(watched, function)
             self._take(result)
             if self.state.export:
                 tell_what_is_lowered(self.state.lowered)
@@ -372,7 +379,7 @@ class _Recording:
         self.writes = list(written)
         self.counters = counters_of(self.changes)
         scopes = {*state.grown, *(id(change.record.scope) for change in self.changes)}
-        self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
+        self.apart = apart(watch, scopes, changed_arguments(changed, containers, state.grown))
         self.updates = updates_of(state, self.main, results)
         results.check_leaves()
         results.check_overwritten()
@@ -385,7 +392,8 @@ class _Recording:
 
     def check(self) -> None:
         """Refuse a program that dygraph disagrees with."""
-        notes, main = self.state.notes, self.main
+        notes, main, taking = self.state.notes, self.main, self.state.taking
+        self.given = taking and taking.settle(self.state.counts.values(), self.relied)
         self.making.finish()
         check_leaks(main)
         check_views(main, notes, self.state.steps.record.shown)
@@ -401,6 +409,8 @@ class _Recording:
 
         Paddle ends the process where a program goes in which a value is read outside of its block.
         """
+        if self.state.taking is not None:
+            self.state.taking.forget(self.state.counts.values())
         if bridge.misplaced(self.main) is not None:
             bridge.never_free(self.main)
         for part in (self.watch, self.arguments):
@@ -449,7 +459,7 @@ class _Recording:
             ],
             homes=homes,
             lifted=self.wanted.lifted,
-            counters=self.counters,
+            counters=[*self.counters, *(self.given or ())],
             overwritten=bridge.overwritten(self.main, values),
             drawn=list(state.drawn.values()),
             draws=self.draws.made,
@@ -476,17 +486,6 @@ def _positions(wanted: Iterable[Any], tensors: list[Any]) -> list[int]:
     """Where the ``wanted`` stand among ``tensors``."""
     known = {id(tensor) for tensor in wanted}
     return [index for index, tensor in enumerate(tensors) if id(tensor) in known]
-
-
-def _changed_arguments(
-    changes: list[Change], containers: dict[int, Any], grown: dict[int, tuple[Any, Any]]
-) -> list[int]:
-    changed = {id(change.record.scope) for change in changes}
-    return [
-        number
-        for number, container in containers.items()
-        if id(container) in changed or id(container) in grown
-    ]
 
 
 def _inputs(call: Call, state: Capture) -> list[Any]:

@@ -102,6 +102,7 @@ class Captured:
         only_static: it does what dygraph does not.
         notes: what became of constructs while it was captured.
         callers: a run needs the caller's own containers, or those that Python makes of a call.
+        takes: a run takes items of iterators that were there before.
     """
 
     program: Any
@@ -136,6 +137,7 @@ class Captured:
     only_static: bool = False
     notes: Notes = field(default_factory=Notes)
     callers: bool = False
+    takes: bool = False
 
     @property
     def opens(self) -> bool:

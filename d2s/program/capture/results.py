@@ -283,10 +283,10 @@ class Results:
         """An object whose contents the program knows nothing of, made in each run if need be.
 
         Raises:
-            UnsupportedInGraphError: (D2S205) an iterator that the function has made: each run
-                would give the same one, which moves on.
+            UnsupportedInGraphError: (D2S205) an iterator that the function has made.
         """
         if any(watch.knows(thing) for watch in self.watches):
+            self.watch.opaque.fixed.add(id(thing))
             return lambda run: thing
         if type(thing) is functools.partial and not vars(thing):
             held = self.take((thing.func, thing.args, thing.keywords))

@@ -323,3 +323,15 @@ def updates_of(state: Capture, main: Any, results: Results) -> list[tuple[int, i
         if index >= 0:
             found.append((index, results.output(value)))
     return found
+
+
+def changed_arguments(
+    changes: list[Change], containers: dict[int, Any], grown: dict[int, tuple[Any, Any]]
+) -> list[int]:
+    """The numbers of the caller's containers that have changed."""
+    changed = {id(change.record.scope) for change in changes}
+    return [
+        number
+        for number, container in containers.items()
+        if id(container) in changed or id(container) in grown
+    ]

@@ -27,6 +27,7 @@ from d2s.program.running.failures import Again, point_out
 from d2s.program.running.histories import Histories
 from d2s.program.running.met import Trainable, copy_of, random_now, random_state
 from d2s.program.running.once import Once, creates_graph_around, explained
+from d2s.program.running.turns import turn
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
@@ -287,10 +288,11 @@ class Runner(Trainable):
             if self._only is not None:
                 return outputs[self._only]
             return self.captured.build(Run(outputs, tensors, containers))
-        steps = self.captured.steps
-        if steps is None:
+        steps, fresh = self.captured.steps, self.fresh if self.captured.takes else None
+        if steps is None and fresh is None:
             return self._run(tensors, containers)
-        with steps.lock:  # gradients of before the call are handed in through one list
+        # Gradients of before the call are handed in through one list.
+        with turn(fresh, None if steps is None else steps.lock):
             return self._run(tensors, containers)
 
     def _check(self, tensors: list[Any], containers: list[Any]) -> None:

@@ -207,6 +207,7 @@ class Once:
         "leaves",
         "program",
         "random",
+        "read",
         "runner",
         "scope",
         "tensors",
@@ -228,6 +229,7 @@ class Once:
         self.program = runner.program
         self.scope = scope
         self.tensors = tensors
+        self.read = list(runner.captured.parameters[0])  # another may stand there in later calls
         self.leaves = [tensor for tensor in tensors if not tensor.stop_gradient]
         self.random = random
         self._read: Sequence[tuple[Any, Any]] | None = None
@@ -244,7 +246,7 @@ class Once:
             self.used = self.program.reached = True
             if bridge.backward_retains():
                 self._keep()
-        bridge.note_reached(self.leaves, self.program.parameters[0])
+        bridge.note_reached(self.leaves, self.read)
         if self.scope is not None:
             self.scope.enter_backward()
 
@@ -258,7 +260,7 @@ class Once:
         if self.scope is None or not self._again or captured.hosts or changes:
             return
         self.scope.reserve(self)
-        self._read = copies_of(captured.parameters[0])
+        self._read = copies_of(self.read)
         self._versions = [tensor.inplace_version for tensor in self.tensors]
 
     def _runs_again(self) -> bool:
@@ -271,5 +273,5 @@ class Once:
             other = [(now, then) for now, then in self._read if not bool((now == then).all())]
         changed = [*(now for now, _ in other), *self.runner.overwritten()]
         with random_state(self.random), contents_of(other, changed):
-            self.program.run_again(self.tensors, self.scope)
+            self.program.run_again(self.tensors, self.read, self.scope)
         return True

@@ -42,6 +42,7 @@ from d2s.program.state.places import (
     Place,
     Reading,
     Slot,
+    Upcoming,
     keys_of,
 )
 from d2s.runtime.values import tree
@@ -222,7 +223,7 @@ class _Plan:
         if type(place) is Slot:
             self.slots.append((place.scope, place.key, value))
             return True
-        if type(place) is Reading:
+        if type(place) in (Reading, Upcoming):
             return False
         holder = place.scope
         if place.parent is not None:

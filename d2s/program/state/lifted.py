@@ -23,7 +23,7 @@ from d2s.program.keys.call_key import TensorLeaf
 from d2s.program.keys.dimensions import SMALLEST
 from d2s.program.state.guards import Guard
 from d2s.program.state.places import Place, Reading
-from d2s.program.state.records import Change
+from d2s.program.state.records import Change, Given
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number, number_kind
 
@@ -74,6 +74,7 @@ def leaf_of(changes: list[Change], now: Any) -> TensorLeaf | None:
     if _is_number(now):
         return TensorLeaf(path, NUMBER_DTYPES[type(now)], (), True)
     left = [change.value for change in changes if varies(change)]
+    left += [c.before for c in changes if isinstance(c, Given) and bridge.is_eager(c.before)]
     if not left or not _can_be_given(now):
         return None
     alike = [each for each in left if each.dtype == now.dtype and len(each.shape) == len(now.shape)]

@@ -23,6 +23,7 @@ import random
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -32,10 +33,13 @@ import paddle
 from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.keys.call_key import Identity
+from d2s.program.state.places import Place, Upcoming
 from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
 from d2s.runtime.trace import Capture
+from d2s.runtime.values.iterators.copies import goes_ahead
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, dict_of, is_library
+from d2s.runtime.values.tree import is_tuple
 
 LARGEST: Final = 1_000_000
 """Arrays with more items are not looked at."""
@@ -62,12 +66,22 @@ def _queue(thing: Any) -> Any:
 
 def _steps(thing: Any) -> Any:
     """How far the iterators have come that an iterator of Python's takes its items from."""
-    _, parts, *position = thing.__reduce__()
-    return [_BY_ID.get(id(type(part)), _itself)(part) for part in (*parts, *position)]
+    if type(thing) not in (enumerate, filter, map, zip) and not goes_ahead(type(thing)):
+        return None  # nobody can see
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        _, parts, *position = thing.__reduce__()
+    states = [each if isinstance(each, tuple) else (each,) for each in position]
+    seen = (*parts, *itertools.chain.from_iterable(states))
+    return [_BY_ID.get(id(type(part)), _itself)(part) for part in seen]
 
 
 def _itself(part: Any) -> Any:
-    return part if type(part) is int else Identity(part)
+    if is_tuple(part):
+        return tuple(map(_itself, part))
+    return (
+        len(part) if type(part) is list else part if type(part) in (int, bool) else Identity(part)
+    )
 
 
 _ITERATED: Final[tuple[Any, ...]] = (
@@ -77,7 +91,7 @@ _ITERATED: Final[tuple[Any, ...]] = (
 """One of each kind that a built-in iterator goes over."""
 
 _REVERSED: Final[tuple[Any, ...]] = (
-    [], {}, {}.items(), {}.values(), collections.deque(), collections.OrderedDict(),
+    [], (), {}, {}.items(), {}.values(), collections.deque(), collections.OrderedDict(),
 )  # fmt: skip
 """One of each kind that has an iterator of its own for going backwards."""
 
@@ -97,15 +111,15 @@ _LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
     types.GeneratorType: _generator,
     **{type(iter(sample)): operator.length_hint for sample in _ITERATED},
     **{type(reversed(sample)): operator.length_hint for sample in _REVERSED},
-    **dict.fromkeys((enumerate, filter, map, reversed, zip), _steps),
-    **dict.fromkeys(  # what these have come to nobody can see
+    **dict.fromkeys(
         (
+            *(enumerate, filter, map, zip),
             *(itertools.accumulate, itertools.chain, itertools.combinations, itertools.compress),
             *(itertools.cycle, itertools.dropwhile, itertools.filterfalse, itertools.groupby),
             *(itertools.islice, itertools.pairwise, itertools.permutations, itertools.product),
             *(itertools.starmap, itertools.takewhile, itertools.zip_longest),
         ),
-        lambda thing: None,
+        _steps,
     ),
 }
 """How to see what an object of a type holds."""
@@ -183,21 +197,32 @@ _OF_LOGGERS: Final = ("disabled", "filters", "formatter", "handlers", "level", "
 
 
 class Opaque:
-    """The objects, and what they held at first."""
+    """The objects, and what they held at first.
+
+    Attributes:
+        places: where they are kept, by their ids.
+        upcoming: the items of iterators that the captured code has taken: see ``iterators``.
+        fixed: ids of what each run gives back, or keeps somewhere, as it is.
+    """
 
     def __init__(self) -> None:
+        self.places: dict[int, Place] = {}
+        self.upcoming: list[Upcoming] = []
+        self.fixed: set[int] = set()
         self._known: dict[int, tuple[Any, str, Any]] = {}
         self._seen: dict[int, Any] = {}
         self._capture: Capture | None = None
 
-    def add(self, thing: Any, path: str) -> None:
-        """Look at ``thing``, which a reader would call ``path``."""
+    def add(self, thing: Any, path: str, place: Place | None = None) -> None:
+        """Look at ``thing``, which a reader would call ``path`` and which is kept at ``place``."""
         look = _look_of(thing)
         self._seen[id(thing)] = thing
         if look is None and is_stateful(type(thing)):
             look = _unseen
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
+            if place is not None:
+                self.places[id(thing)] = place
 
     def add_process(self, capture: Capture) -> None:
         """Look at what Python keeps for the whole process, while ``capture`` is under way."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import types
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import paddle
 
 from d2s.runtime.values import tree
 from d2s.runtime.values.fields import SlotFields, class_fields, slot_fields, slots_of
+from d2s.runtime.values.iterators.copies import NO_MORE, copy_of
 from d2s.runtime.values.objects import attribute, dict_of
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -207,6 +209,66 @@ class Reading(Place):
     def identity(self) -> tuple[Any, Any]:
         """Equal for two places that are one."""
         return id(self.scope), self.path
+
+
+class Upcoming(Place):
+    """An item that an iterator of Python's will give: ``key`` others come before it.
+
+    Args:
+        scope: its :class:`AheadFields`, while a program is captured.
+        parent: where it is kept.
+    """
+
+    __slots__ = ()
+
+    def fields(self) -> Any:
+        """Those of the iterator that is kept there now; ``ABSENT`` if it is of another class."""
+        iterator = self.parent.get() if self.parent is not None else ABSENT
+        return slot_fields(iterator) if type(iterator) is type(self.scope.owner) else ABSENT
+
+    def holder(self, seen: Found | None = None) -> Any:
+        """What tells of the iterator."""
+        return self.scope
+
+    def get(self, seen: Found | None = None) -> Any:
+        """The item; ``NO_MORE`` where there is none, ``ABSENT`` where nobody can tell."""
+        fields = self.fields()
+        ahead = None if fields is ABSENT else copy_of(fields.owner)
+        if ahead is None:
+            return ABSENT
+        return next(itertools.islice(ahead, self.key, None), NO_MORE)
+
+    def put(self, value: Any) -> None:
+        """Let ``value`` stand in while a program is captured."""
+        self.stand_in((), value)
+
+    def stand_in(self, way: tuple[int, ...], value: Any) -> None:
+        """The same for a part of the item."""
+        fields = self.fields()
+        if fields is not ABSENT:
+            fields.stand_ins.setdefault(self.key, []).append((way, value))
+
+    @property
+    def identity(self) -> tuple[Any, Any]:
+        """Equal for two places that are one."""
+        assert self.parent is not None
+        return self.parent.identity, ("next", self.key)
+
+
+class UpcomingPart(Place):
+    """An item of a tuple that such an iterator will give, or of a tuple in it."""
+
+    __slots__ = ()
+
+    def put(self, value: Any) -> None:
+        """Let ``value`` stand in while a program is captured."""
+        way: list[int] = []
+        place: Place | None = self
+        while isinstance(place, UpcomingPart):
+            way.insert(0, place.key)
+            place = place.parent
+        assert isinstance(place, Upcoming)
+        place.stand_in(tuple(way), value)
 
 
 def keys_of(table: Any) -> tuple[Any, ...]:

@@ -106,6 +106,8 @@ class _Explorer:
             yield from self.function(function, function.__name__)
         for bound, path in list(self.watch.bound):
             yield from self.visit(bound, path, None)
+        for place in list(self.watch.opaque.upcoming):
+            yield from self.at(place)
         done: set[int] = set()
         while True:
             records = [r for key, r in self.watch.records.items() if key not in done]

@@ -190,6 +190,22 @@ class Change:
 
 
 @dataclass
+class Given(Change):
+    """A number or tensor that an iterator has given: no change, but another one on each call.
+
+    Attributes:
+        at: where it is, while the iterator has not given it.
+    """
+
+    at: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        assert self.at is not None
+        return self.at
+
+
+@dataclass
 class Reordered(Change):
     """The keys of a dict stand in another order than their changes, one by one, give them.
 

@@ -41,9 +41,10 @@ from d2s.program.state.places import (
     SCALARS,
     Place,
     Reading,
+    Upcoming,
 )
 from d2s.program.state.reads import explore
-from d2s.program.state.records import Change, Record, entries, is_symbol
+from d2s.program.state.records import Change, Given, Record, entries, is_symbol
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice
@@ -66,10 +67,47 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
                 found.extend(_inside(record.entry(key), value, wanted))
     watch.explored = watch.explored or explore(watch)
     for place in watch.explored:
-        index = wanted.get(id(place.get()))
+        value = place.get()
+        index = wanted.get(id(value))
         if index is not None:
             found.append((index, place))
+        elif isinstance(place, Upcoming) and isinstance(value, tuple):
+            found.extend(_inside(place, value, wanted))
+    found = _read_alone(watch, found)
     return sorted(found, key=lambda item: item[0])
+
+
+def _read_alone(watch: Watch, homes: list[tuple[int, Place]]) -> list[tuple[int, Place]]:
+    """Homes without those in attributes that the code does not name, of what an iterator gives.
+
+    The list that an iterator goes over may be one; it does not move with the iterator.
+    """
+    given = {index for index, place in homes if _is_given(place)}
+    if not given:
+        return homes
+    return [
+        (index, place)
+        for index, place in homes
+        if index not in given or _is_given(place) or _is_named(watch, place)
+    ]
+
+
+def _is_given(place: Place | None) -> bool:
+    """Whether what is kept at ``place`` is what an iterator gives, or a part of that."""
+    while place is not None and not isinstance(place, Upcoming):
+        place = place.parent
+    return place is not None
+
+
+def _is_named(watch: Watch, place: Place | None) -> bool:
+    """Whether the code names all attributes on the way to ``place``."""
+    while place is not None:
+        record = watch.records.get(id(place.scope))
+        owner = None if record is None else record.object or record.owner
+        if place.attribute and place.key not in watch.names and not watch.reads_all(owner):
+            return False
+        place = place.parent
+    return True
 
 
 def _is_a_set(record: Record) -> bool:
@@ -123,7 +161,8 @@ def guards_of(
             for key in sorted(watch.names - record.before.keys()):
                 if record.entry(key).identity in written:
                     maker.value(record.entry(key))
-    for place in [*places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:
+    moving = [each.parent for each in watch.opaque.upcoming if each.parent is not None]
+    for place in [*moving, *places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:
         maker.value(place)
     return maker.found
 
@@ -176,8 +215,12 @@ class _Guards:
         self.found: list[Guard] = []
         self.seen: set[Any] = set()
         self.known: dict[int, tuple[Place, Any]] = {}  # with what stands there: some is made anew
+        self.moving = {id(place.scope.owner) for place in watch.opaque.upcoming}
+        self.moving -= watch.opaque.fixed
         self.lifted = {
-            (id(each.place.holder()), each.place.key): each for each in watch.lifted.values()
+            (id(each.place.holder()), each.place.key): each
+            for each in watch.lifted.values()
+            if not isinstance(each.change, Given)  # its holder may be made anew
         }
 
     def value(self, place: Place) -> None:
@@ -205,6 +248,11 @@ class _Guards:
             self._container(place, value)
         elif isinstance(value, paddle.nn.Layer):
             self.found.append(Guard(place, modes, modes(value)))
+        elif id(value) in self.moving:
+            self.found.append(Guard(place, type, type(value)))
+            first, _ = self.known.setdefault(id(value), (place, value))
+            if first is not place:
+                self.found.append(Guard(place, SameAs(first), True))
         elif self.written.get(identity):
             self.found.append(Guard(place, type, type(value)))
         elif identity in self.written and not is_object(value):

@@ -37,7 +37,7 @@ from d2s.program.state.places import (
     Slot,
 )
 from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
-from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol, moved
+from d2s.program.state.records import Change, Given, Record, Reordered, entries, is_symbol, moved
 from d2s.runtime.calls.call import Factories
 from d2s.runtime.values.fields import Fields, class_fields, is_count_class, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -71,14 +71,11 @@ class Watch:
         called: the functions of the user's that were captured.
         bound: callables that hold what they are called with, and their paths.
         explored: places besides those of the records that the code may have read.
-        read: tensors whose contents are constants of the program, by their ids.
-        lifted: what is an input of the program, by the identities of places.
-        filled: names of lists that the captured code only appends to, and items of dicts.
-        looked_at: other names that it uses.
-        appended: names of attributes that hold lists to which it only appends.
-        written_only: names of attributes that it assigns and never reads.
-        used: names of attributes that it does other things with.
-        stored: names of attributes that the captured code assigns.
+        read, lifted: tensors whose contents are constants, by ids; inputs, by places' identities.
+        filled, looked_at: names of lists that it only appends to, and items of dicts; others.
+        appended, written_only: names of attributes that hold lists to which it only appends; that
+            it assigns and never reads.
+        used, stored: those with which it does other things; that the captured code assigns.
         adopt: told of each class of the user's.
         opaque: objects whose contents only Python can change.
         handed: attributes that a branch or loop may have left as they were.
@@ -196,6 +193,8 @@ class Watch:
         """Watch a place whose contents become an input."""
         place, record = lifted.place, lifted.change.record
         self.lifted[place.identity] = lifted
+        if isinstance(lifted.change, Given):  # watched when the code takes an item
+            return
         scope = place.holder()
         owner = record.object if record.place is None else record.place.get()  # it may be another
         if isinstance(scope, types.CellType):
@@ -205,7 +204,7 @@ class Watch:
         elif isinstance(record.object, type):
             self._class(record.object)
         elif isinstance(record.scope, Fields):
-            self._slots(owner, record.path, record.place)
+            self.slots(owner, record.path, record.place)
         elif record.fields and isinstance(owner, paddle.nn.Layer):
             self._layer(owner, record.path)  # its buffers and sublayers, too
         elif record.fields:
@@ -351,11 +350,11 @@ class Watch:
                 self.add(getattr(thing, name), part, Slot(thing, name, part))
         else:
             self._attributes(thing, path, place)
-            self.opaque.add(thing, path)
+            self.opaque.add(thing, path, place)
 
     def _attributes(self, thing: Any, path: str, place: Place | None) -> None:
         if slots_of(type(thing)):
-            self._slots(thing, path, place)
+            self.slots(thing, path, place)
         if is_user_object(thing):
             self._fields(thing, path, place)
 
@@ -374,7 +373,8 @@ class Watch:
         record = Record(scope, path, place, owner, thing, fields=True)
         self._note_all(record, () if owner is None else LAYER_FIELDS)
 
-    def _slots(self, thing: Any, path: str, place: Place | None) -> None:
+    def slots(self, thing: Any, path: str, place: Place | None) -> None:
+        """Watch attributes of an object that no ``__dict__`` holds."""
         scope = slot_fields(thing)
         self._class(type(thing))
         self.probes.follow(type(thing))

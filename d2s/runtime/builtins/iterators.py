@@ -12,6 +12,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.runtime.builtins import handed
+from d2s.runtime.host.ahead import check_ahead
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
 from d2s.runtime.lists.items.elements import Single
 from d2s.runtime.lists.items.rows import Leaf
@@ -41,6 +42,8 @@ def chain(*things: Any) -> Any:
     """``itertools.chain``."""
     if not any(map(_is_of_run, things)):
         return iterator(itertools.chain, *things)
+    for thing in things:
+        check_ahead(thing)
     parts = [list_of(thing) for thing in things]
     return iterator_over(_joined([], parts), itertools.chain)
 

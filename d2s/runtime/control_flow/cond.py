@@ -42,6 +42,7 @@ from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
 from d2s.runtime.control_flow.outputs import Builder, Written
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.host.ahead import taking_none
 from d2s.runtime.lists.becoming import NeedsFormError, SharedError, may_run_code, subject_of
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -140,7 +141,7 @@ def select(test: object, body: Body, orelse: Body, name: str = "value") -> Any:
     def side(make: Body) -> Body:
         def run() -> None:
             outcome[0] = None
-            outcome[0] = freeze(make())
+            outcome[0] = freeze(taking_none(make)())
 
         return run
 
@@ -188,7 +189,7 @@ def _each_alone(use: Callable[[Any], Any], thing: Choice) -> Any:
             outcome[0] = None
             if alternative is UNBOUND:
                 raise thing.unbound()
-            outcome[0] = freeze(use(alternative))
+            outcome[0] = freeze(taking_none(use)(alternative))
             _refuse_changed(objects, thing)
 
         return run
@@ -244,7 +245,7 @@ def _changes(
             changed.append(merger.containers(*ends, thing.name))
         else:
             contents = merger.changed(key in found[0], *pairs[0], thing)
-            changed.append(_filling(container, contents))
+            changed.append(lambda run, to=container, new=contents: refill(to, new(run)))  # type: ignore[misc]
     return changed
 
 
@@ -277,10 +278,6 @@ def _refuse_changed(objects: Iterable[Scope], thing: Choice) -> None:
                     "decides",
                     "change it in a for statement",
                 )
-
-
-def _filling(container: object, contents: Builder) -> Builder:
-    return lambda results: refill(container, contents(results))
 
 
 def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import collections
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from d2s.runtime.aliasing.holders import Holder, holders_of_container, is_handed
 from d2s.runtime.aliasing.origins import other_places
 from d2s.runtime.aliasing.snapshots import Frozen, with_form
 from d2s.runtime.aliasing.waiting import check_waiting
+from d2s.runtime.host.ahead import is_ahead
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict
@@ -311,7 +312,9 @@ def may_run_code(thing: object) -> bool:
     called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
     held = isinstance(thing, paddle.nn.Layer)
     plain = isinstance(thing, tuple(KINDS)) and not is_asked_by_python(type(thing))
-    return called or held or is_object(thing) or (is_user_class(type(thing)) and not plain)
+    moves = isinstance(thing, Iterator) and is_ahead(thing)
+    users = is_user_class(type(thing)) and not plain
+    return called or held or moves or is_object(thing) or users
 
 
 def subject_of(thing: object) -> Any:

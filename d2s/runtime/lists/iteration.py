@@ -9,17 +9,25 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
+from d2s.runtime.host.ahead import (
+    check_ahead,
+    counted,
+    is_ahead,
+    is_count,
+    next_item,
+    rest_of,
+    rest_of_count,
+)
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.views import is_view, kind_of_view
@@ -27,7 +35,7 @@ from d2s.runtime.lists.positions import Indexed, RunRange, bound_of, stuck
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
-from d2s.runtime.values.fields import CountFields, slot_fields, steps
+from d2s.runtime.values.fields import slot_fields, steps
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
@@ -132,6 +140,8 @@ def _one_range(thing: Choice) -> Indexed | None:
 
 def items_of(thing: object) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
+    if is_ahead(thing):
+        return rest_of(thing)
     if not is_count(thing):
         _let_be(thing)
     if is_view(thing):
@@ -150,7 +160,7 @@ def items_of(thing: object) -> Any:
         value = as_value(thing)
         return [value[index] for index in builtins.range(_rows(value))]
     if is_count(thing):
-        return _rest(thing)
+        return rest_of_count(thing)
     moving(thing)
     return thing
 
@@ -176,52 +186,6 @@ def parts(things: object, count: int) -> list[Any] | tuple[Any, ...]:
 
 
 Choice.parts = staticmethod(parts)
-
-
-def is_count(thing: object) -> TypeGuard[Iterator[Any]]:
-    """Whether ``thing`` is an ``itertools.count`` whose position is a number of the program."""
-    if current() is None or type(thing) is not itertools.count:
-        return False
-    fields = slot_fields(thing)
-    return isinstance(fields, CountFields) and fields.known
-
-
-def counted(count: Iterator[Any]) -> Any:
-    """The next number of an ``itertools.count``, which stays where it is.
-
-    One that the captured code has made moves, as long as nothing but Python decides how far.
-
-    Raises:
-        UnsupportedInGraphError: (D2S205) nobody knows where it comes from.
-    """
-    capture, fields = current(), slot_fields(count)
-    assert capture is not None
-    assert isinstance(fields, CountFields)
-    ours = capture.born.get(id(count)) is count
-    if not (ours or capture.outside is None or capture.outside(count)):
-        raise error_here(
-            UnsupportedInGraphError,
-            "the function takes a number from an itertools.count that no variable or attribute "
-            "leads to, which a run of its program would not do",
-            KEEP_ELSEWHERE,
-        )
-    if fields.held is None and not capture.blocks and ours:
-        return next(count)
-    position = fields["position"]
-    fields["position"] = position + fields["step"]
-    return position
-
-
-def _rest(count: Iterator[Any]) -> Iterator[Any]:
-    while True:
-        yield counted(count)
-
-
-def counts_behind(thing: object) -> list[object]:
-    """The ``itertools.count`` that an iterator of :func:`items_of` takes its numbers from."""
-    if isinstance(thing, types.GeneratorType) and thing.gi_code is _rest.__code__:
-        return [] if thing.gi_frame is None else [thing.gi_frame.f_locals["count"]]
-    return []
 
 
 def _let_be(thing: object) -> None:
@@ -258,6 +222,7 @@ def paired(thing: object) -> Indexed:
     if is_tensor(thing):
         value = as_value(thing)
         return Indexed(number_value(value.shape[0]), lambda index: value[index])
+    check_ahead(thing)
     items = list(items_of(thing))
     if items and all(is_numeric(item) for item in items):
         kinds = {number_kind(item) for item in items}
@@ -405,6 +370,8 @@ def next_(iterator: Any, /, *default: Any) -> Any:
         iterator = iterator.get(next)
     if is_count(iterator):
         return counted(iterator)
+    if is_ahead(iterator):
+        return next_item(iterator, *default)
     moving(iterator)
     return next(iterator, *default)
 

@@ -19,6 +19,7 @@ import inspect
 import itertools
 import types
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -30,13 +31,15 @@ from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.slots import Held, Slot
 from d2s.runtime.aliasing.variables import State, WithClosure
 from d2s.runtime.control_flow.cond import decide, if_
-from d2s.runtime.lists.iteration import (
+from d2s.runtime.host.ahead import (
     counted,
     counts_behind,
-    indexed,
+    is_ahead,
     is_count,
-    items_of,
+    takes_ahead,
+    undecided,
 )
+from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed, stuck
 from d2s.runtime.loops.rolling import (
     FEW,
@@ -207,6 +210,7 @@ class PythonValues:
         done: how many trips there were.
         attempt: the attempt to do without that.
         tried: it was made.
+        waits: around the next item, where a ``break`` is open that the run decides.
     """
 
     def __init__(self, iter_: Any, begun: object = None) -> None:
@@ -218,6 +222,7 @@ class PythonValues:
         self.done = 0
         self.attempt = Attempt()
         self.tried = False
+        self.waits: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, trips: Trips) -> None:
         """The items that are left; the program has not broken out of the loop."""
@@ -237,6 +242,7 @@ class PythonValues:
             if bridge.is_value(stopped):
                 if self._finished(stopped, trips):
                     return
+                self.waits = undecided
             elif stopped:
                 return
 
@@ -257,7 +263,7 @@ class PythonValues:
         if not self.tried and self._rolled(trips):
             return True
         state = trips.state(self._ahead())
-        if hold_values(state):
+        if hold_values(state) and not takes_ahead(self.iter_):
             return False
         self.depth = deeper(self.depth, self.attempt)
         decide(~stopped, lambda: self.run(trips), None, state)
@@ -267,7 +273,8 @@ class PythonValues:
         """The items; :meth:`_numbered_rest` may put another iterator in the place of the first."""
         while True:
             try:
-                item = next(self.iterator)
+                with self.waits():
+                    item = next(self.iterator)
             except StopIteration:
                 return
             yield item
@@ -402,12 +409,14 @@ def _endless(iter_: object, iterator: Iterator[Any]) -> Source | None:
         return Counting(iter_)
     if isinstance(iter_, itertools.count):
         return Count(iterator)
+    if is_ahead(iter_):
+        return None
     return Cycle(iterator) if isinstance(iter_, itertools.cycle) else None
 
 
 def _check_iterator(iter_: object) -> None:
     """Refuse an iterator of which only the run knows how far it has come, if it is used again."""
-    if is_count(iter_):
+    if is_count(iter_) or is_ahead(iter_):
         return
     if any(holder.live for part in moved_by(iter_) for holder in holders_of(part)):
         stuck(iter_)

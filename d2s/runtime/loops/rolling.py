@@ -20,6 +20,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.host.ahead import is_ahead
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import NeedsPythonError, current
@@ -77,6 +78,8 @@ def is_still(thing: object) -> bool:
 
     A generator runs code between two trips; so does an iterator of the user's.
     """
+    if is_ahead(thing):  # how many it gives is what each run takes
+        return False
     if is_plain_sequence(thing) or isinstance(thing, (range, *_OF_CONTAINERS, *_COMBINED)):
         return True
     if type(thing) in (type({}.keys()), type({}.values()), type({}.items())):

@@ -6,6 +6,7 @@ part in that as if their attributes were in a dictionary:
     class_fields(Counter)["total"] = 3      Counter.total = 3
     slot_fields(point)["x"]                 point.x
     slot_fields(itertools.count(5))         {"position": 5, "step": 1}
+    slot_fields(iter([7, 8]))               {"taken": taken(0)}
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import enum
+import functools
 import itertools
 import re
 import types
@@ -22,6 +24,7 @@ from typing import Any, Final
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.iterators.copies import goes_ahead, replaced, upcoming
 from d2s.runtime.values.objects import (
     HEAP_TYPE,
     defines,
@@ -218,6 +221,74 @@ class CountFields(SlotFields):
         return self.found().get("position") is not self._unknown
 
 
+class Taken:
+    """How many items a call has taken from an iterator: no number, which a branch would compute.
+
+    Attributes:
+        count: so many.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+
+@functools.cache
+def taken(count: int) -> Taken:
+    """The one for each count."""
+    return Taken(count)
+
+
+class AheadFields(SlotFields):
+    """How many items the present call has taken from an iterator that was there before.
+
+    While a program is captured, the iterator stays where it is, and the items are those of a copy;
+    each run takes it on by as many as that run has taken.
+
+    Attributes:
+        given: those that the captured code has taken, by their numbers.
+        stand_ins: what stands in for parts of them, by their numbers: the ways to them, and what.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(owner)
+        self.given: dict[int, Any] = {}
+        self.stand_ins: dict[int, list[tuple[tuple[int, ...], Any]]] = {}
+        self._taken = taken(0)
+
+    def found(self) -> dict[str, Any]:
+        return {"taken": self._taken}
+
+    def put(self, name: str, value: Any) -> None:
+        if current() is not None:
+            self._taken = value
+            return
+        self._taken = taken(0)
+        collections.deque(itertools.islice(self.owner, value.count), maxlen=0)
+
+    def drop(self, name: str) -> None:
+        self._taken = taken(0)
+
+    def check(self) -> None:
+        """Nothing to refuse: no other code has taken an item (``program.state.opaque``)."""
+
+    def forget(self) -> None:
+        """The capture is over."""
+        self._taken = taken(0)
+        self.given.clear()
+        self.stand_ins.clear()
+
+    def item(self, number: int) -> Any:
+        """The item that the captured code is given; ``NO_MORE`` if there is none."""
+        if number not in self.given:
+            self.given[number] = upcoming(self.owner, number)
+        found = self.given[number]
+        for way, value in self.stand_ins.get(number, ()):
+            found = replaced(found, way, value)
+        return found
+
+
 def is_count_class(kind: type) -> bool:
     """Whether objects of ``kind`` have :class:`CountFields`."""
     return kind is itertools.count
@@ -304,8 +375,9 @@ def slot_fields(thing: Any) -> SlotFields:
     found = _slots.get(id(thing))
     if found is None:
         kind = CountFields if is_count_class(type(thing)) else SlotFields
+        kind = AheadFields if kind is SlotFields and goes_ahead(type(thing)) else kind
         found = _slots[id(thing)] = kind(thing)
-    if isinstance(found, CountFields) and (capture := current()) is not None:
+    if isinstance(found, CountFields | AheadFields) and (capture := current()) is not None:
         capture.counts[id(thing)] = found
     return found
 

@@ -28,7 +28,7 @@ def kinds(report: Any) -> list[tuple[str, str]]:
 
 def test_what_dygraph_itself_gives_otherwise_each_time() -> None:
     """F4: it is not held against the program; what else differs still is."""
-    clock = itertools.count()
+    clock = map(int, itertools.count())
 
     @d2s.not_to_static
     def now() -> float:

@@ -1,0 +1,1 @@
+"""Iterators of Python's: what they will give."""
