@@ -16,6 +16,7 @@ from d2s.errors import BackwardTwiceError, D2SError, LoopGradientError
 from d2s.program.running.failures import in_dygraphs_words
 from d2s.program.running.met import Trainable, contents_of, copies_of, random_state
 from d2s.runtime.values.callbacks import take_failure
+from d2s.runtime.values.tree import flatten
 
 Refusal = TypeVar("Refusal", bound=D2SError)
 
@@ -151,7 +152,7 @@ class Watch:
 
     def set_on(self, result: Any) -> None:
         """Watch the tensors in ``result``."""
-        for each in paddle.utils.flatten(result):
+        for each in flatten(result)[0]:
             if isinstance(each, paddle.Tensor) and not each.stop_gradient and not each.is_leaf:
                 bridge.hook_gradient(each, self)
                 if self._between:
