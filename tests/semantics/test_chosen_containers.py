@@ -102,6 +102,51 @@ def test_chosen_in_trips() -> None:
     )
 
 
+CHOSEN_IN_A_BRANCH = {
+    "dicts": (
+        "a, b = {}, {}\na[int(x.argmax())] = 1\nb[int(x.argmin())] = 2",
+        "c[11] = 1",
+        "c[12] = 5\nc[13] = x",
+    ),
+    "lists": (
+        "a, b = [], [x.sum()]\nfor v in x:\n    if v > 0.7:\n        a.append(v)",
+        "c.append(x.sum())",
+        "c.append(x.min())\nc.insert(0, x.max())",
+    ),
+}
+"""Containers whose length a tensor decides, what a side does with one, and what is done behind."""
+
+
+@pytest.mark.parametrize("kind", CHOSEN_IN_A_BRANCH)
+def test_changed_in_the_branch_that_chooses_it(kind: str) -> None:
+    """B4: what a branch has changed and given another name is the same one behind it."""
+    made, inside, behind = CHOSEN_IN_A_BRANCH[kind]
+    _compared(
+        f"{made}\nif t > 0:\n    c = a\n    {inside}\nelse:\n    c = b\n{behind}\n"
+        "return a, b, len(c)"
+    )
+
+
+def test_results_under_numbers_and_texts() -> None:
+    """G1: a call that is made in dygraph may give a dict whose keys have no order."""
+
+    def f(x: Any, t: Any) -> Any:
+        a, b = {}, {}
+        c = a if t > 0 else b
+        for i in range(3):
+            c[i] = x[i]
+            if x[i] > 1:
+                c["big"] = i
+        return a, b
+
+    plain = d2s.to_static(f, full_graph=False)
+    for sign in (1.0, -1.0, 1.0, 1.0):
+        x = tensor(1.0, 2.0, 3.0)
+        x.stop_gradient = False
+        made, expected = plain(x * sign, sign * x[0]), f(x * sign, sign * x[0])
+        assert [list(each) for each in made] == [list(each) for each in expected]
+
+
 KEYS = {
     "defaultdict": "a = defaultdict(list)\na[k].append(x)\na[k].append(x + 1)\na['z'].append(1)",
     "read": "a = defaultdict(int)\nv = a[k]\na[k] += 2",

@@ -7,6 +7,7 @@ dicts and objects stay the same objects.
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import paddle
@@ -20,6 +21,7 @@ from d2s.runtime.control_flow.ends import (
     born,
 )
 from d2s.runtime.control_flow.outputs import Builder, Outputs, once
+from d2s.runtime.control_flow.partners import Partners
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.fixed import HandedOut, handed_out, owner_of_view
@@ -39,6 +41,7 @@ class Keeping(Outputs):
         left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
         became: what containers have become on each side, by their ids.
+        outcomes: what each side leaves, frozen.
         handed: what writes lists that are handed out to where the sides have read them.
     """
 
@@ -48,12 +51,18 @@ class Keeping(Outputs):
         self.ends = Ends(), Ends()
         self.state: State | None = None
         self.became: tuple[dict[int, tuple[Any, Any]], ...] = {}, {}
+        self.outcomes: tuple[list[Any], list[Any]] = [], []
         self.handed: list[HandedOut] = []
         self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
         # A container that has two names on both sides is handed out once; both are kept, so that no
         # id is used again.
         self._pairs: dict[tuple[int, int], Builder] = {}
         self._fresh: dict[tuple[bool, int], list[tuple[Frozen, Builder]]] = {}
+
+    @functools.cached_property
+    def partners(self) -> Partners:
+        """Which containers of the two sides stand in the same places."""
+        return Partners(self.ends, *self.outcomes)
 
     def root(self, side: bool, container: object) -> object:
         """The container that ``container`` stands for at the end of ``side``."""
@@ -146,6 +155,8 @@ class Keeping(Outputs):
         """
         container, alone = thing.container, any(self.left)
         if not alone and not same_items(freeze(container), thing):  # it was there, with other items
+            if isinstance(container, DynamicList) and self.partners.stays(container):
+                return lambda results: container
             return self.fresh(side, thing)
         if not self.made_here(thing):
             return lambda results: thaw(thing)

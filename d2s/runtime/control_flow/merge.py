@@ -37,7 +37,6 @@ from d2s.runtime.control_flow.forms.form import Select
 from d2s.runtime.control_flow.forms.views import lent
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
-from d2s.runtime.control_flow.partners import Partners
 from d2s.runtime.lists.becoming import SharedError, are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.fixed import owner_of_view
@@ -79,7 +78,6 @@ class Merger(Keeping):
     """Makes one value of what the two sides of an ``if`` leave behind.
 
     Attributes:
-        outcomes: what each side leaves, frozen.
         select: makes an ``if`` inside of a side, for one of two values; not needed where a
             ``raise`` has ended one.
     """
@@ -89,7 +87,6 @@ class Merger(Keeping):
     ) -> None:
         super().__init__(op, left)
         self.select = select
-        self.outcomes: tuple[list[Any], list[Any]] = [], []
         self._kept: list[object] = []
 
     def merge(self, true: object, false: object, name: str) -> Builder:
@@ -274,11 +271,6 @@ class Merger(Keeping):
             return as_double(refill(first, contents), first) if same else fresh(contents, results)
 
         return build
-
-    @functools.cached_property
-    def partners(self) -> Partners:
-        """Which containers of the two sides stand in the same places."""
-        return Partners(self.ends, *self.outcomes)
 
     def anew(
         self, first: object, second: object, name: str, *, same: bool

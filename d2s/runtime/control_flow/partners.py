@@ -45,6 +45,10 @@ class Partners:
         mine, others = self._places[True].get(id(true), []), self._places[False].get(id(false), [])
         return not self._too_many and {*mine} <= {id(false)} and {*others} <= {id(true)}
 
+    def stays(self, container: object) -> bool:
+        """Whether both sides leave one container in one place, which goes on as itself."""
+        return id(container) in self._places[True].get(id(container), [])
+
     def is_shared(self, side: bool, container: object) -> bool:
         """Whether a side leaves a container in several places."""
         return self._too_many or len(self._places[side].get(id(container), [])) > 1

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.holders import live_holders, names_of
 from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.lists.becoming import are_alike, become_before
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -220,14 +220,29 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
     if not len(left) == len(right) == len(element.leaves):
         return None  # a static loop keeps the items of one in arrays
     outputs = _outputs(merger, element, left, right)
+    refusal = functools.partial(
+        _one_of, sorted({path for each in known for path in names_of(each, name)[:1]})
+    )
 
     def build(results: list[Any]) -> DynamicList:
         made = target.like([output(results) for output in outputs], name, element)
         for each in known:  # neither sees a later change of the other
             each.placed = made.placed = True
+            each.refusal = made.refusal = refusal
         return made
 
     return build
+
+
+def _one_of(names: list[str]) -> Exception:
+    """The refusal to change one of several lists or dicts that others know."""
+    which = " or ".join(map(repr, names)) or "one that has another name"
+    return error_here(
+        ContainerInGraphError,
+        f"a list, dict or set is changed that is {which} as a tensor decides, whose lengths "
+        "tensors decide",
+        "change each of them in a branch of its own; or use a copy: .copy()",
+    )
 
 
 def _ask_for_one(merger: Sides, held: object, ends: tuple[Frozen, Frozen]) -> None:
@@ -296,6 +311,7 @@ def kept_list(merger: Sides, side: bool, snapshot: Frozen) -> Builder:
     """A list that only one side of a branch has, in a fresh one."""
     target: DynamicList = snapshot.container
     held = snapshot_of(snapshot)
+    known = sorted({holder.path for holder in live_holders(target)})[:1]
     outputs = []
     for row in held.rows or ():
         mine, other = merger.copied(side, row), merger.placeholder(not side, row)
@@ -305,6 +321,8 @@ def kept_list(merger: Sides, side: bool, snapshot: Frozen) -> Builder:
         rows = [output(results) for output in outputs]
         made = target.like(rows, None, held.element)
         made.origin = target.origin
+        if known:
+            made.placed, made.refusal = True, functools.partial(_one_of, known)
         owner = owner_of_view(target)
         return made if owner is None else handed_out(made, HandedOut((owner, owner)))
 

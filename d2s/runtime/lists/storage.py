@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import paddle
@@ -33,7 +34,13 @@ from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.aliasing.snapshots import note_placed
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength, is_from_outside
-from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view, parts_within
+from d2s.runtime.lists.items.fixed import (
+    Write,
+    attach,
+    changed_in_another,
+    owner_of_view,
+    parts_within,
+)
 from d2s.runtime.lists.items.lookers import Lookers
 from d2s.runtime.lists.items.pools import are_one, wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
@@ -99,6 +106,7 @@ class ItemStore(OfRunLength):
         moves: how often items may have got other places.
         shared: somebody else may know one of its items, a list or dict.
         placed: it has been put into another list, which does not see a change of it.
+        refusal: what such a change raises where there is another reason.
         writing: what has become of an item is being written to its place.
         lent: what shows an item, with a mark that all have in common which show the same.
         lazy: the code of a generator expression, which Python would run item by item.
@@ -121,6 +129,7 @@ class ItemStore(OfRunLength):
         self.moves = 0
         self.shared = False
         self.placed = False
+        self.refusal: Callable[[], Exception] | None = None
         self.writing = False
         self.lazy: tuple[Any, ...] = ()
         self.lent: list[tuple[Any, object]] = []
@@ -346,12 +355,7 @@ class ItemStore(OfRunLength):
     def check_placed(self) -> None:
         """Refuse a change that the list which this one has been put into would not see."""
         if self.placed:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {self.name!r}, whose length a tensor decides, is changed when it has "
-                "been put into another one",
-                f"put a copy into it: {self.name}.copy()",
-            )
+            raise changed_in_another(self.name) if self.refusal is None else self.refusal()
 
     @property
     def length(self) -> paddle.Tensor:

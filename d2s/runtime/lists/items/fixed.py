@@ -202,7 +202,7 @@ class HandedOut:
     """
 
     key = None
-    place: tuple[Any, int] = None, 0
+    place: tuple[Any, int] = None, -1
 
     def __init__(
         self,
@@ -316,10 +316,10 @@ def is_item_at(item: object, owner: object, key: object, *, depth: int = 0) -> b
     write = _write_of(item)
     for _ in range(depth):
         write = write.args[3] if isinstance(write, functools.partial) else None
-    if write is None or isinstance(write, functools.partial):
+    if write is None or getattr(write, "owner", None) is not owner:
         return False
     moves: int = write.owner.moves
-    return write.owner is owner and getattr(write, "key", None) is key and write.place[1] == moves
+    return getattr(write, "key", None) is key and write.place[1] == moves
 
 
 def _write_of(thing: object) -> Any:
@@ -333,3 +333,13 @@ def _base(write: Write | None) -> Any:
     while isinstance(write, functools.partial):
         write = write.args[3]
     return write
+
+
+def changed_in_another(name: str) -> Exception:
+    """The refusal of a change that the list which this one has been put into would not see."""
+    return error_here(
+        ContainerInGraphError,
+        f"the list {name!r}, whose length a tensor decides, is changed when it has been put into "
+        "another one",
+        f"put a copy into it: {name}.copy()",
+    )
