@@ -33,14 +33,9 @@ from d2s.runtime.aliasing.holders import is_known_besides
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.aliasing.snapshots import note_placed
 from d2s.runtime.lists import lending
+from d2s.runtime.lists.items import fixed
 from d2s.runtime.lists.items.elements import Element, OfRunLength, is_from_outside
-from d2s.runtime.lists.items.fixed import (
-    Write,
-    attach,
-    changed_in_another,
-    owner_of_view,
-    parts_within,
-)
+from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view, parts_within
 from d2s.runtime.lists.items.lookers import Lookers
 from d2s.runtime.lists.items.pools import are_one, wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
@@ -355,7 +350,7 @@ class ItemStore(OfRunLength):
     def check_placed(self) -> None:
         """Refuse a change that the list which this one has been put into would not see."""
         if self.placed:
-            raise changed_in_another(self.name) if self.refusal is None else self.refusal()
+            raise fixed.changed_in_another(self.name) if self.refusal is None else self.refusal()
 
     @property
     def length(self) -> paddle.Tensor:
