@@ -45,6 +45,7 @@ from d2s.program.islands.listing import page_of, pieces_of, place_of, rewritten
 from d2s.program.islands.whole import Kinds
 from d2s.program.keys.call_key import Call, Identity, Signature
 from d2s.program.keys.callables import (
+    iterators_in,
     plain_function,
     reference,
     replaceable,
@@ -460,9 +461,9 @@ class StaticFunction(ConcretePrograms):
         return check_size(made) if dygraph else made
 
     def _roots(self, call: Call) -> list[Any]:
-        owner = self._object()
         given = [value.thing for _, value in call.key[1] if isinstance(value, Identity)]
-        return given if owner is None else [owner, *given]
+        given += iterators_in(self.d2s_original)
+        return given if (owner := self._object()) is None else [owner, *given]
 
     # -- what Paddle asks for --------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable
@@ -252,6 +253,35 @@ def test_tensors_that_are_one_on_some_calls() -> None:
         return [shown(step(tensor(*given))) for given in CALLS]
 
     assert run(d2s.to_static) == run(lambda function: function)
+
+
+def test_what_it_goes_over_gets_other_items() -> None:
+    """F3: an item is taken before the list is changed, and stays the one that was in it."""
+
+    def run(convert: Callable[[Any], Any]) -> list[Any]:
+        data = [tensor(1.0, 1.0), tensor(2.0, 2.0), tensor(3.0, 3.0)]
+        rows = itertools.cycle(data)
+
+        def f(x: Any) -> Any:
+            row = next(rows)
+            data[0] = data[0] + 1
+            return x * row + data[0]
+
+        step = convert(f)
+        return [shown(step(tensor(*given))) for given in CALLS]
+
+    assert run(d2s.to_static) == run(lambda function: function)
+
+
+def test_one_that_a_partial_holds_is_refused() -> None:
+    """F4: each run would give the first item."""
+
+    def f(rows: Any, x: Any) -> Any:
+        return x * next(rows)
+
+    held = functools.partial(f, itertools.cycle([1.0, 2.0]))
+    with pytest.raises(UnsupportedInGraphError, match="of type 'cycle'"):
+        d2s.to_static(held, full_graph=True)(tensor(1.0))
 
 
 def test_gradients_of_items() -> None:

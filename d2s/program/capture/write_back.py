@@ -24,6 +24,7 @@ from d2s.program.state.records import Change, Record, is_symbol
 from d2s.program.state.tracker import Watch
 from d2s.runtime.trace import Capture, error_here
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import AheadFields
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import is_array
 from d2s.runtime.values.tree import any_leaf, put, refill
@@ -65,10 +66,14 @@ def leaving(
     writes: list[tuple[Write, Build]] = []
     results.arguments = {id(made): number for number, made in containers.items()}
     changes = arguments.changed()
+    moving, others = _apart(results.watch.changed())
+    for change in moving:
+        with contextlib.suppress(_HiddenError):
+            writes.extend(_state(results, [change]))
     for number, container in containers.items():
         with contextlib.suppress(_HiddenError):
             writes.extend(_writes(results, changes, {number: container}, state.grown))
-    for change in _in_order(results.watch.changed(), state):
+    for change in _in_order(others, state):
         with contextlib.suppress(_HiddenError):  # what a branch has left behind for nobody
             writes.extend(_state(results, [change]))
     with contextlib.suppress(_HiddenError):
@@ -114,8 +119,10 @@ def writes_of(
         containers: the caller's own by their number.
         state: of the capture.
     """
+    moving, others = _apart(changes)
+    yield from _state(results, moving)
     yield from _writes(results, arguments, containers, state.grown)
-    yield from _state(results, _in_order(changes, state))
+    yield from _state(results, _in_order(others, state))
     yield from _divided(results, containers)
     yield from _trained(results, state)
     for root, value in state.notes.written.items():
@@ -280,6 +287,13 @@ def _state(results: Results, changes: list[Change]) -> Iterator[tuple[Write, Bui
         build = results.take(value)
         results.storing = False
         yield _changer(change), _with_target(change, build)
+
+
+def _apart(changes: list[Change]) -> tuple[list[Change], list[Change]]:
+    """Iterators that move, which do so before what they go over is changed; the other changes."""
+    moves = [isinstance(change.record.scope, AheadFields) for change in changes]
+    moving = [change for change, holds in zip(changes, moves, strict=True) if holds]
+    return moving, [change for change, holds in zip(changes, moves, strict=True) if not holds]
 
 
 def _in_order(changes: list[Change], state: Capture) -> list[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from d2s.runtime.calls.callables import call_method
@@ -66,6 +66,14 @@ def with_plain(function: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(function, types.FunctionType):
         return plain
     return types.MethodType(plain, function)
+
+
+def iterators_in(function: object) -> list[Any]:
+    """Iterators that a partial holds: as with an argument, what is taken of them is refused."""
+    if not isinstance(function, functools.partial):
+        return []
+    held = (*function.args, *function.keywords.values())
+    return [thing for thing in held if isinstance(thing, Iterator)]
 
 
 def reference(instance: Any) -> Callable[[], Any]:
