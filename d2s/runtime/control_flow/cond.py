@@ -46,7 +46,7 @@ from d2s.runtime.host.ahead import taking_none
 from d2s.runtime.lists.becoming import NeedsFormError, SharedError, may_run_code, subject_of
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.lending import left_alone, settle_block
+from d2s.runtime.lists.lending import check_given, left_alone, settle_block
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import decided
@@ -384,8 +384,9 @@ def _sides(
                         raise
                     raise_later(as_local(error))
                     block.left = True
-                settle_block()
+                taken = settle_block()
                 outcome = snapshot()
+                check_given(taken, outcome)
                 labels = (*names, *(["state"] * (len(outcome) - len(names))))
                 ends.append(close(stretch, block.left, outcome, labels, select))
                 written.side()

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from d2s.diagnostics.frames import is_part
-from d2s.runtime.aliasing.holders import Holder, holders_of
+from d2s.runtime.aliasing.holders import Holder, holders_of, is_in_an_alternative
 from d2s.runtime.aliasing.origins import snapshots_in
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.slots import Attribute, Slot, slot_key
@@ -153,7 +153,9 @@ def is_named_elsewhere(thing: object, state: State | None = None, path: str | No
         if slot.get() is thing:
             place = next((holder.place for holder in found if holder.path == name), None)
             mine.add(place)
-    return any(_is_live(holder, found) for holder in found if holder.place not in mine)
+    if any(_is_live(holder, found) for holder in found if holder.place not in mine):
+        return True
+    return is_in_an_alternative(thing)  # ``rows`` is a list of one or two, as a branch has decided
 
 
 def _is_known_outside(thing: object) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of_alternative
-from d2s.runtime.aliasing.snapshots import check_doubles, freeze, note_placed, same_items
+from d2s.runtime.aliasing.snapshots import Frozen, check_doubles, freeze, note_placed, same_items
 from d2s.runtime.lists.items.elements import OfRunLength
 from d2s.runtime.trace import Block, Capture, current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
@@ -92,6 +92,9 @@ def objects_in(item: object, depth: int = DEPTH) -> Iterator[Any]:
     if isinstance(item, Choice):
         for leaf in item.leaves():
             yield from objects_in(leaf, depth)
+    elif isinstance(item, Frozen):
+        for part in item.items:
+            yield from objects_in(part, depth)
     elif is_object(item) and depth:
         yield item
         for value in attributes_of(item).values():
@@ -222,26 +225,49 @@ def left_alone() -> Iterator[None]:
         capture.lent = kept
 
 
-def settle_block() -> None:
-    """The present block ends: write to all lists what has become of the items taken in it."""
+def settle_block() -> list[Lent]:
+    """The present block ends: write to all lists what has become of the items taken in it.
+
+    Returns:
+        Those items, which nobody may know any more.
+    """
     check_doubles()
     capture = current()
     if capture is None or not capture.lent:
-        return
-    for entry in _open(capture):
-        if len(entry.blocks) == len(capture.blocks):
-            entry.settle(here=True)
-            capture.lent.remove(entry)
-            if capture.blocks and _is_live(entry.item):
-                wish(entry.item)
-                done = "put into it" if entry.position is None else "read"
-                raise error_here(
-                    ContainerInGraphError,
-                    f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object "
-                    "that is known by a name when the branch or loop is over in which it was "
-                    f"{done}",
-                    f"read it behind it: {entry.owner.name}[i]",
-                )
+        return []
+    found = [each for each in _open(capture) if len(each.blocks) == len(capture.blocks)]
+    for entry in found:
+        entry.settle(here=True)
+        capture.lent.remove(entry)
+        if capture.blocks and _is_live(entry.item):
+            raise _kept(entry, "known by a name")
+    return found
+
+
+def check_given(items: list[Lent], given: Iterable[object]) -> None:
+    """Refuse a block that gives one of ``items``, which it has taken out of a list.
+
+    ``row = rows[-1] if rows else None`` would be a new object, of which the list knows nothing.
+
+    Args:
+        items: what was taken in the block.
+        given: what it gives, frozen.
+    """
+    things = [thing for value in given for thing in objects_in(value)] if items else []
+    for entry in items:
+        if any(thing is other for thing, _ in entry.known for other in things):
+            raise _kept(entry, "handed on")
+
+
+def _kept(entry: Lent, how: str) -> Exception:
+    wish(entry.item)
+    done = "put into it" if entry.position is None else "read"
+    return error_here(
+        ContainerInGraphError,
+        f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object that is "
+        f"{how} when the branch or loop is over in which it was {done}",
+        f"read it behind it: {entry.owner.name}[i]",
+    )
 
 
 def _entry(capture: Capture, owner: OfRunLength, item: Any, position: Any) -> Lent:

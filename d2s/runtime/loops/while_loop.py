@@ -38,7 +38,7 @@ from d2s.runtime.control_flow.guards import check_time
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.sizes import lengthens
-from d2s.runtime.lists.lending import left_alone, settle_block
+from d2s.runtime.lists.lending import check_given, left_alone, settle_block
 from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.boundary import Boundary, OtherSizesError
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
@@ -184,8 +184,8 @@ class WhileLoop:
                 handed_on = HandedOn(op, entered)
                 entered.makes = handed_on.makes
                 again = self._trip(begin, ConstantArrays(before, depth))
-                settle_block()
-                after = state.freeze()
+                taken, after = settle_block(), state.freeze()
+                check_given(taken, after)
                 if len(after) > len(carriers):
                     raise MoreStateError
                 kept = [  # `y.add_(w)` might change w, by its text; w stays what it was

@@ -125,8 +125,7 @@ def test_what_no_program_can_do_with_a_list(after: str, words: str) -> None:
     ("function", "words"),
     [
         (lambda out, x: x in out, r"tensors of shape \[2\] are compared"),
-        (lambda out, x: len(out) + out.__len__(), "is asked for by Python code"),
-        (lambda out, x: out.__contains__(x), "'in' asks code that stays Python"),
+        (lambda out, x: out.__contains__(x), r"tensors of shape \[2\] are compared"),
     ],
 )
 def test_code_that_stays_python_asks_a_list(function: Any, words: str) -> None:
