@@ -311,6 +311,7 @@ class Halved(random.Random):
         ("np.random.RandomState(3)", "a = np.arange(4)\n    rng.shuffle(a)\n    return x"),
         ("np.random.RandomState(3)", "return x * rng.bytes(1)[0]"),
         ("np.random.default_rng(3)", "a = np.zeros(2)\n    rng.random(out=a)\n    return x"),
+        ("None", "paddle.seed(3)\n    return x * paddle.rand([2])"),  # once, during the capture
         (
             "random.Random(3)",
             "try:\n        return x * rng.randrange(int(x.sum()))\n    except ValueError:\n"

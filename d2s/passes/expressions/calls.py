@@ -35,7 +35,8 @@ from d2s.syntax.trees import Rewriter
 NEEDS_OPERATOR: Final = frozenset(
     (
         "DataParallel", "as_tensor", "asarray", "assign", "auto_cast", "backward", "grad",
-        "increment", "linspace", "logspace", "tensor", "tile", "to_tensor", "tolist", "unique",
+        "increment", "linspace", "logspace", "seed", "tensor", "tile", "to_tensor", "tolist",
+        "unique",
     )
 )  # fmt: skip
 """Functions of Paddle that mean something else in a program than in dygraph."""
