@@ -127,6 +127,21 @@ def test_changed_in_the_branch_that_chooses_it(kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("made", "inside", "behind"),
+    [
+        ("[x], [x + 1]", "a[0] = x * 2", "c[0] = x * 3"),
+        ("{'k': x}, {'k': 1}", "a['k'] = x * 2", "c['k'] = x * 3"),
+    ],
+)
+def test_changed_and_given_two_names(made: str, inside: str, behind: str) -> None:
+    """B4: names that two containers exchange do not bring back what one has held before."""
+    _compared(
+        f"a, b = {made}\nif t > 0:\n    {inside}\n    c, e = a, b\nelse:\n    c, e = b, a\n"
+        f"{behind}\nreturn a, b, len(e)"
+    )
+
+
 def test_results_under_numbers_and_texts() -> None:
     """G1: a call that is made in dygraph may give a dict whose keys have no order."""
 

@@ -154,9 +154,9 @@ class Keeping(Outputs):
         Where the other side has raised, it changes nothing that is seen behind the branch.
         """
         container, alone = thing.container, any(self.left)
+        if not alone and self.partners.stays(container):  # it gets what it holds under that name
+            return lambda results: container
         if not alone and not same_items(freeze(container), thing):  # it was there, with other items
-            if isinstance(container, DynamicList) and self.partners.stays(container):
-                return lambda results: container
             return self.fresh(side, thing)
         if not self.made_here(thing):
             return lambda results: thaw(thing)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from d2s.runtime.aliasing.reach import REACH
-from d2s.runtime.aliasing.snapshots import Frozen
+from d2s.runtime.aliasing.snapshots import Frozen, has_other_form
 from d2s.runtime.control_flow.ends import Ends
 
 _NOTHING: Final = object()
@@ -36,6 +36,7 @@ class Partners:
         self._places: dict[bool, dict[int, list[int]]] = {True: {}, False: {}}
         self._seen: dict[tuple[int, int], tuple[Any, Any]] = {}
         queue = list(zip(true, false, strict=True))
+        self._stay = {id(one.container) for one, other in queue if _is_one(one, other)}
         while queue and len(self._seen) < REACH:
             queue += self._below(*queue.pop())
         self._too_many = bool(queue)
@@ -46,8 +47,8 @@ class Partners:
         return not self._too_many and {*mine} <= {id(false)} and {*others} <= {id(true)}
 
     def stays(self, container: object) -> bool:
-        """Whether both sides leave one container in one place, which goes on as itself."""
-        return id(container) in self._places[True].get(id(container), [])
+        """Whether both sides leave one container in one variable, which goes on as itself."""
+        return id(container) in self._stay
 
     def is_shared(self, side: bool, container: object) -> bool:
         """Whether a side leaves a container in several places."""
@@ -64,3 +65,11 @@ class Partners:
         self._seen[id(held[0]), id(held[1])] = sides
         true, false = (dict(ends.parts(each)) for ends, each in zip(self._ends, sides, strict=True))
         return [(true.get(key, _NOTHING), false.get(key, _NOTHING)) for key in {**true, **false}]
+
+
+def _is_one(true: object, false: object) -> bool:
+    """Whether two snapshots are of one container, which has one form on both sides."""
+    if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
+        return False
+    of_run = hasattr(type(true.container), "d2s_freeze")
+    return true.container is false.container and (of_run or not has_other_form(true, false))
