@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 SETUP = """
     class Base:
@@ -153,3 +153,22 @@ def test_number_of_programs() -> None:
         static(tensor(1.0))
     assert len(static.programs) <= 2
     assert made.__globals__["C"].n == 6
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "c = L()\nfor v in x:\n    if v > 0:\n        c.hit()\nreturn L.total, c.n",
+        "cs = [L(), L()]\nfor v in x:\n    cs[0 if v > 0 else 1].hit()\nreturn L.total, cs[0].n",
+        "c, k = L(), x.sum()\nwhile k < 5:\n    c.hit()\n    k = k + 1\nreturn L.total, c.n",
+        "if x.sum() > 0:\n    L.total = x.sum()\nreturn L.total",
+    ],
+)
+def test_a_class_that_the_function_makes(body: str) -> None:
+    """B4, G1: its attributes are state of branches and loops as those of other classes."""
+    text = "class L:\n    total = 0\n    n = 0\n    def hit(self):\n        self.n += 1\n"
+    text += "        type(self).total += 1\n" + body
+    lines = "\n".join(f"    {line}" for line in text.split("\n"))
+    assert_same(
+        function_of(f"def f(x):\n{lines}"), tensor(1.0, -2.0), tensor(3.0, 1.0), tensor(-1.0, -2.0)
+    )

@@ -20,7 +20,7 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.slots import Cell, Field, Global, Held, Slot
 from d2s.runtime.aliasing.snapshots import freeze
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.fields import slot_fields, slots_of
+from d2s.runtime.values.fields import class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class, is_user_object
 from d2s.runtime.values.tensors import LEAVES
 from d2s.runtime.values.tree import PYTHONS, is_mapping, is_mutable, is_sequence, pairs
@@ -200,6 +200,12 @@ class Reach:
             yield from ((f"{path}.{name}", item) for name, item in fields.items())
         if is_user_object(value):
             yield from self._fields(path, value)
+        kind = value if isinstance(value, type) else type(value)
+        if "<locals>" in kind.__qualname__ and is_user_class(kind):  # others are watched
+            for base in filter(is_user_class, kind.__mro__):
+                fields = class_fields(base)
+                self._note(Scope(fields, base.__name__, base))
+                yield from ((f"{base.__name__}.{name}", item) for name, item in fields.items())
 
     def _fields(self, path: str, owner: object) -> Iterator[tuple[str, Any]]:
         scope = self._note(Scope(owner.__dict__, path, owner))

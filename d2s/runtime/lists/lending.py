@@ -240,7 +240,7 @@ def settle_block() -> list[Lent]:
         entry.settle(here=True)
         capture.lent.remove(entry)
         if capture.blocks and _is_live(entry.item):
-            raise _kept(entry, "known by a name")
+            raise _kept(entry)
     return found
 
 
@@ -256,16 +256,16 @@ def check_given(items: list[Lent], given: Iterable[object]) -> None:
     things = [thing for value in given for thing in objects_in(value)] if items else []
     for entry in items:
         if any(thing is other for thing, _ in entry.known for other in things):
-            raise _kept(entry, "handed on")
+            raise _kept(entry)
 
 
-def _kept(entry: Lent, how: str) -> Exception:
+def _kept(entry: Lent) -> Exception:
     wish(entry.item)
     done = "put into it" if entry.position is None else "read"
     return error_here(
         ContainerInGraphError,
         f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object that is "
-        f"{how} when the branch or loop is over in which it was {done}",
+        f"known or handed on when the branch or loop is over in which it was {done}",
         f"read it behind it: {entry.owner.name}[i]",
     )
 
