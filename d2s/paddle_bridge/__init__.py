@@ -34,7 +34,6 @@
 from d2s.paddle_bridge.capturing.blocks import (
     IfOp,
     WhileOp,
-    as_far_out_as,
     keeping_what_goes,
     pass_into_blocks,
     static_py_layer,
@@ -245,7 +244,6 @@ __all__ = [
     "Words",
     "arguments_of",
     "array_to_tensor",
-    "as_far_out_as",
     "as_float32",
     "as_value",
     "autocasts",

@@ -236,30 +236,6 @@ def pass_into_blocks(
         pir.set_insertion_point_to_block_end(program.global_block())
 
 
-@contextlib.contextmanager
-def as_far_out_as(values: list[Any]) -> Iterator[None]:
-    """Make operations in the outermost block that knows ``values``.
-
-    They come before the branch or loop of it that is being captured, so that what follows that
-    knows their results, too.
-    """
-    here = pir.get_current_insertion_point()
-    block, front = here.block(), None
-    while (holder := block.parent_op) is not None and holder.name() in ("pd_op.if", "pd_op.while"):
-        block = holder.get_parent_block()
-        if not all(is_visible(value, block) for value in values):
-            break
-        front = holder
-    if front is None:
-        yield
-        return
-    pir.set_insertion_point(front)
-    try:
-        yield
-    finally:
-        pir.set_insertion_point(here)
-
-
 def static_py_layer(
     forward: Callable[..., Any], backward: Callable[..., Any]
 ) -> Callable[[list[Any]], Any]:

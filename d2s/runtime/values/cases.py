@@ -11,7 +11,6 @@ How such a value is used, is the matter of :class:`~d2s.runtime.values.choice.Ch
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import operator
 import re
@@ -20,7 +19,6 @@ from typing import Any, Final, TypeVar
 
 import paddle
 
-from d2s import paddle_bridge as bridge
 from d2s.analysis.assignments import Side
 from d2s.diagnostics.frames import is_augmented_here
 from d2s.diagnostics.location import Location, here
@@ -81,7 +79,6 @@ class Cases:
         places: the branches and loops that choose, the last one first; empty where no statement
             is to be named.
         body_first: ``true`` is what the body of that branch leaves; ``None`` if not known.
-        selection: the tensor that was selected out of these tensors when it was needed last.
         parts: what ``a, b = thing`` takes for so many names: ``lists.iteration.parts``.
 
     Raises:
@@ -89,10 +86,7 @@ class Cases:
             would be captured once for each.
     """
 
-    __slots__ = (
-        *("body_first", "false", "flag", "hint", "missing", "name", "places", "selection"),
-        *("size", "true"),
-    )
+    __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
     parts: Callable[[Any, int], Any]
 
     def __init__(
@@ -106,7 +100,6 @@ class Cases:
         self.hint: str | None = None
         self.places: tuple[Location, ...] = ()
         self.body_first: bool | None = None
-        self.selection: tuple[Any, list[Any]] | None = None
         self.size: int = sum(side.size if isinstance(side, Cases) else 1 for side in (true, false))
         if self.size > MOST:
             raise error_here(
@@ -163,32 +156,6 @@ class Cases:
             else:
                 found.append(side)
         return found
-
-    def selected_before(self, items: list[Any]) -> Any:
-        """The tensor that was selected out of ``items`` before, where it can be used here.
-
-        In dygraph all that use it use one tensor, which they may be differentiated by.
-        """
-        value, known = self.selection or (None, [])
-        stops = all(item.stop_gradient for item in items)
-        same = list(map(identity, known)) == list(map(identity, items))
-        if value is None or not same or value.stop_gradient != stops:
-            return None
-        return value if bridge.is_visible(value) else None
-
-    def seen_by_all(self, items: list[Any]) -> contextlib.AbstractContextManager[None]:
-        """Select out of ``items`` where all that follows sees it, if gradients go through it."""
-        if all(getattr(item, "stop_gradient", True) for item in items):
-            return contextlib.nullcontext()
-        flags = [side.flag for side in self.inner()]
-        return bridge.as_far_out_as([*flags, *filter(bridge.is_value, items)])
-
-    def inner(self) -> Iterator[Cases]:
-        """It, and those among its alternatives."""
-        yield self
-        for side in (self.true, self.false):
-            if isinstance(side, Cases):
-                yield from side.inner()
 
     def table(self) -> list[Row]:
         """What it may be, for a message: a row for each alternative."""

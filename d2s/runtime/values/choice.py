@@ -137,24 +137,24 @@ class Choice(Cases, Operators):
     @passing
     def _selected(self) -> Any:
         """One value out of several of one type and shape, by selection; ``None`` if impossible."""
-        if not self._selectable(usable := self._usable()):
+        usable = self._usable()
+        if not self._selectable(usable):
             return None
         kinds = [found for found in map(number_kind, usable) if found]
         kind = functools.reduce(joint_kind, kinds) if kinds else None
-        if not kinds and (known := self.selected_before(usable)) is not None:
-            return known
-        with self.seen_by_all(usable):
-            result: Any = None
-            for item, holds in self.alternatives():
-                if item is None or item is UNBOUND:
-                    continue
-                value = as_value(item)
-                value = value if kind is None else cast_plain(value, NUMBER_DTYPES[kind])
-                result = value if result is None else paddle.where(holds, value, result)
+        result: Any = None
+        items: list[Any] = []
+        for item, holds in self.alternatives():
+            if item is None or item is UNBOUND:
+                continue
+            value = as_value(item)
+            if kind is not None:
+                value = cast_plain(value, NUMBER_DTYPES[kind])
+            items.append(item)
+            result = value if result is None else paddle.where(holds, value, result)
         if kind is not None:
             return mark_number(result, kind)
-        note_selected(result, usable)
-        self.selection = result, usable
+        note_selected(result, items)
         return result
 
     def unbound(self) -> Exception:
