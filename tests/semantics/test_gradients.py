@@ -20,7 +20,7 @@ from paddle.autograd import PyLayer
 from paddle.distributed.fleet.utils import recompute
 
 import d2s
-from d2s.errors import LoopGradientError
+from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from tests.helpers import assert_same, fresh, function_of, scalar, tensor
 
 PLUS, MINUS, SMALL = tensor(0.5, 1.0, 0.75), tensor(-0.5, -1.0, 0.25), tensor(0.1, -0.05, 0.02)
@@ -1297,7 +1297,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("case", CHOSEN)
 def test_a_tensor_that_is_one_of_several(case: str) -> None:
-    """C7, B3: all that use it use one tensor, which they are differentiated by."""
+    """C7, H1: a gradient by it would be a part alone in one program, which is refused."""
 
     def search(w: Any, trips: int = 5) -> Any:
         for k in range(trips):
@@ -1309,3 +1309,6 @@ def test_a_tensor_that_is_one_of_several(case: str) -> None:
     body = textwrap.indent(textwrap.dedent(CHOSEN[case]).strip(), "    ")
     f = function_of(f"def f(x):\n{body}\n", search=search)
     assert_same(f, tensor(1.0, 2.0), tensor(-0.1, 0.3), tensor(40.0, 30.0))
+    if case != "and outside":
+        with pytest.raises(UnsupportedInGraphError, match="one of several"):
+            d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0))

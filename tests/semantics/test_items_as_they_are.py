@@ -13,6 +13,8 @@ from typing import Any
 import paddle
 import pytest
 
+import d2s
+from d2s.errors import ContainerInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 
@@ -128,3 +130,39 @@ def test_items_that_grow_in_a_loop(name: str) -> None:
         *(paddle.to_tensor([(k * 7 + n) % 10 / 10 for k in range(n)]) for n in sizes),
         grad=False,
     )
+
+
+KNOWN_BESIDES = {
+    "a dict of a branch": (
+        "if cur is None or x[k] > 0.5:\n    cur = {'n': 0}\n    out.append(cur)\n"
+        "else:\n    cur['n'] += 1",
+        "return [c['n'] for c in out]",
+    ),
+    "a list of a branch": (
+        "if cur is None or x[k] > 0.5:\n    cur = [k]\n    out.append(cur)\n"
+        "else:\n    cur.append(k)",
+        "return [len(c) for c in out]",
+    ),
+    "the best one": (
+        "e = {'v': x[k], 'n': 0}\nif cur is None or x[k] > cur['v']:\n    cur = e\nout.append(e)",
+        "if cur is not None:\n    cur['n'] = 9\nreturn [c['n'] for c in out]",
+    ),
+    "changed behind the loop": (
+        "if x[k] > 0.5:\n    cur = [1]\n    out.append(cur)",
+        "if cur is not None:\n    cur[0] = 7\nreturn out",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_BESIDES)
+def test_a_container_that_is_an_item_too(name: str) -> None:
+    """B4, H1: a change that the list would not see is refused; by default it is seen."""
+    trip, behind = (textwrap.indent(part, "    ") for part in KNOWN_BESIDES[name])
+    function = function_of(
+        "def f(x):\n    cur, out, k = None, [], paddle.zeros([], 'int64')\n"
+        f"    while k < x.shape[0] + 0 * k:\n{textwrap.indent(trip, '    ')}\n"
+        f"        k = k + 1\n{behind}"
+    )
+    with pytest.raises(ContainerInGraphError):
+        d2s.to_static(function, full_graph=True)(tensor(0.9, 0.2, 0.8))
+    assert_same(function, tensor(0.9, 0.2, 0.8), tensor(0.1, 0.2, 0.3), grad=False)

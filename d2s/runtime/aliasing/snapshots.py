@@ -223,10 +223,21 @@ _PLACED: Final = object()
 
 
 def as_double(made: Any, *stands_for: object) -> Any:
-    """``made``, which may be the same as another one if what it stands for may."""
+    """``made``, which may be the same as another one if what it stands for may.
+
+    Of what a list of the run holds the list holds it, too.
+    """
     if any(is_double(each) for each in stands_for):
         note_doubles(made)
+    if any(map(is_placed, stands_for)):
+        note_placed(made)
     return made
+
+
+def is_placed(thing: object) -> bool:
+    """Whether a list of the run holds what the list or dict ``thing`` held."""
+    capture = current()
+    return capture is not None and capture.placed.get(id(thing)) is thing
 
 
 def is_double(thing: object) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from d2s.diagnostics.frames import is_part
@@ -24,8 +24,9 @@ from d2s.runtime.aliasing.holders import Holder, holders_of, is_in_an_alternativ
 from d2s.runtime.aliasing.origins import snapshots_in
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.slots import Attribute, Slot, slot_key
-from d2s.runtime.aliasing.snapshots import Frozen, freeze
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, note_placed
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.lists.items.elements import OfRunLength
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import (
@@ -36,7 +37,7 @@ from d2s.runtime.values.fields import (
     set_attributes,
 )
 from d2s.runtime.values.objects import dict_of
-from d2s.runtime.values.tree import is_mapping, members
+from d2s.runtime.values.tree import DEPTH, children, is_mapping, is_mutable, members
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -84,6 +85,7 @@ class Ends:
         self._known: dict[int, set[Any]] | None = None
         self._too_many = False
         self._snapshots: dict[int, Frozen] | None = None
+        self._put: dict[int, Any] | None = None
         for slot, value in zip(slots or (), self._outcome, strict=True):
             if isinstance(slot, Attribute):
                 self._fields.setdefault(id(slot.owner), {})[slot.name] = value
@@ -105,6 +107,15 @@ class Ends:
         if self._snapshots is None:
             self._snapshots = snapshots_in(self._outcome)
         return self._snapshots.get(id(value)) or freeze(value)
+
+    def has_put(self, container: object) -> bool:
+        """Whether the side has put a list or dict into one of the run, which will hold a copy."""
+        if self._put is None:
+            held = snapshots_in(self._outcome).values()
+            grown = [each.items for each in held if isinstance(each.container, OfRunLength)]
+            waiting = [part for items in grown for part in items if type(part) is tuple]
+            self._put = {id(each): each for part in waiting for each in _containers(part)}
+        return self._put.get(id(container)) is container
 
     def is_shared(self, thing: object) -> bool:
         """Whether what the side leaves holds an object in more than one place."""
@@ -140,6 +151,21 @@ class Ends:
             yield from enumerate(members(thing))
         elif is_object(thing):
             yield from self.attributes(thing).items()
+
+
+def _containers(thing: object, depth: int = DEPTH) -> Iterator[Any]:
+    """A list or dict, and those that it holds; those in a tuple."""
+    if is_mutable(thing):
+        yield thing
+    for part in children(thing) if depth else ():
+        yield from _containers(part, depth - 1)
+
+
+def note_put(ends: Iterable[Ends], left: Iterable[object]) -> None:
+    """Note of what two sides have left that a list of the run holds it, too, where it does."""
+    for each, value in zip(ends, left, strict=True):
+        if isinstance(value, Frozen) and each.has_put(value.container):
+            note_placed(value.container)
 
 
 def is_named_elsewhere(thing: object, state: State | None = None, path: str | None = None) -> bool:

@@ -31,7 +31,14 @@ from d2s.runtime.aliasing.snapshots import (
     same_items,
     thaw,
 )
-from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like, set_on_each
+from d2s.runtime.control_flow.ends import (
+    Ends,
+    born,
+    is_named_elsewhere,
+    made_like,
+    note_put,
+    set_on_each,
+)
 from d2s.runtime.control_flow.forms.alternatives import Alternatives, settled
 from d2s.runtime.control_flow.forms.form import Select
 from d2s.runtime.control_flow.forms.views import lent
@@ -221,6 +228,7 @@ class Merger(Keeping):
 
     def containers(self, true: object, false: object, name: str) -> Builder:
         """Two lists, dicts or sets, with what they held at the end of each side."""
+        note_put(self.ends, (true, false))
         if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
             return self.either(true, false, name)
         first, second = true.container, false.container

@@ -27,7 +27,14 @@ from d2s.runtime.aliasing.holders import (
 )
 from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.reach import REACH
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, is_double, note_doubles, same_items
+from d2s.runtime.aliasing.snapshots import (
+    Frozen,
+    freeze,
+    is_double,
+    is_placed,
+    note_doubles,
+    same_items,
+)
 from d2s.runtime.control_flow.ends import Ends
 from d2s.runtime.trace import error_here, open_trace
 from d2s.runtime.values.choice import Choice
@@ -99,7 +106,9 @@ class Doubles:
             for container in (each.container for each in held if id(each.container) not in mine):
                 form = forms.get(path[0]) if len(path) == 1 else None
                 self._check_others(path, container, form, several=len(held) > 1)
-        for places in (self.before, places_of(after)):
+        left = places_of(after)
+        self._find_placed(left)
+        for places in (self.before, left):
             for one, other in _together(places):
                 if _ids(self.given, one) & _ids(self.given, other):
                     continue
@@ -121,6 +130,19 @@ class Doubles:
             elif path in self._handed:
                 flag = results[self._flag]
                 note_doubles(*now, when=flag if bridge.is_value(flag) else None)
+
+    def _find_placed(self, left: Places) -> None:
+        """Find the places of what a trip has put into a list of the run, too.
+
+        The next trip, and what follows the loop, have another container in its place, of which the
+        list knows nothing.
+        """
+        for path, held in left.items():
+            if any(is_placed(each.container) for each in held):
+                self.found.add(path)
+                if any(map(_is_changed, self.given.get(path, ()))):
+                    what = "an item of a list, whose length a tensor decides, too"
+                    raise _changes(self.names[path[0]], what)
 
     def _check(self, path: Path, other: Path) -> None:
         if any(map(_is_changed, self.given.get(path, ()))):

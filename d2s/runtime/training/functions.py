@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.saved import check_overwritten
-from d2s.runtime.trace import error_here
+from d2s.runtime.trace import error_here, open_trace
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
 from d2s.runtime.values.tensors import as_value, is_tensor
@@ -62,6 +62,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     create_graph = asked.create_graph
     given = [as_value(each) for each in _listed(asked.outputs)]
     wanted = [as_value(each) for each in _listed(asked.inputs)]
+    _check_selected(given, wanted, state.gradients.ends_at)
     state.leaves.check_parted(given, wanted)
     check_overwritten(given, state.gradients.ends_at)
     seeds = None
@@ -93,6 +94,49 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     if not create_graph:
         made = [None if each is None else constant(each) for each in made]
     return made
+
+
+def _check_selected(
+    outputs: list[bridge.Value],
+    wanted: list[bridge.Value],
+    ends: Callable[[bridge.Value], bool],
+) -> None:
+    """Refuse a gradient by one of several tensors that the outputs have used by themselves, too.
+
+    ``w`` may be one value where the outputs are computed and another one where it is asked for,
+    each selected out of the same tensors: the gradient would be a part of dygraph's.
+
+    Args:
+        outputs: what is differentiated.
+        wanted: by what.
+        ends: whether no gradient goes on from a value.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) they may have.
+    """
+    selected = open_trace().notes.selected
+    for value in wanted if selected else ():
+        maker = value.get_defining_op()
+        known = selected.get(value.id)
+        if known is None and (maker is None or maker.name() != "pd_op.where"):
+            continue
+        items = () if known is None else known[1]
+        others = {*selected, *(item.id for item in items)} - {value.id}
+        if not others.isdisjoint(_beside(outputs, value, ends)):
+            raise error_here(
+                UnsupportedInGraphError,
+                "paddle.grad() asks for the gradient of a tensor that is one of several, as a "
+                "branch or loop has decided, and what is differentiated may have used these, too",
+                "let it be one tensor before it is used: w = w.detach(), then "
+                "w.stop_gradient = False",
+            )
+
+
+def _beside(
+    outputs: list[bridge.Value], value: bridge.Value, ends: Callable[[bridge.Value], bool]
+) -> set[int]:
+    """What the gradients of outputs go through that do not go through a value."""
+    return bridge.gradients_go_to(outputs, lambda each: each.id == value.id or ends(each))
 
 
 def _listed(tensors: Given) -> list[bridge.Value | None]:
