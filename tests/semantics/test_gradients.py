@@ -1312,4 +1312,4 @@ def test_a_tensor_that_is_one_of_several(case: str) -> None:
         assert_same(f, tensor(1.0, 2.0), tensor(-0.1, 0.3), tensor(40.0, 30.0))
         return
     with pytest.raises(UnsupportedInGraphError, match="one of several"):
-        d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0))
+        d2s.to_static(f, full_graph=True)(paddle.to_tensor([1.0, 2.0], stop_gradient=False))

@@ -203,9 +203,9 @@ class Reach:
         kind = value if isinstance(value, type) else type(value)
         if "<locals>" in kind.__qualname__ and is_user_class(kind):  # others are watched
             for base in filter(is_user_class, kind.__mro__):
-                fields = class_fields(base)
-                self._note(Scope(fields, base.__name__, base))
-                yield from ((f"{base.__name__}.{name}", item) for name, item in fields.items())
+                held = class_fields(base)
+                self._note(Scope(held, base.__name__, base))
+                yield from ((f"{base.__name__}.{name}", item) for name, item in held.items())
 
     def _fields(self, path: str, owner: object) -> Iterator[tuple[str, Any]]:
         scope = self._note(Scope(owner.__dict__, path, owner))
