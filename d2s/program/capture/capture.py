@@ -401,7 +401,7 @@ class _Recording:
         self.parameters = self.context.get_params_with_values()
         if self.wanted.part:
             known = [*self.inputs, *self.parameters[1]]
-            check_results(main, notes, self.results, known)
+            check_results(main, self.state, self.results, known)
         check_choices([operation.name() for operation in bridge.operations(main)])
 
     def forget(self) -> None:

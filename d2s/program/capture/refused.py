@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
-from d2s.errors import AmbiguousValueError, InplaceError, LeakedValueError
+from d2s.errors import AmbiguousValueError, ContainerInGraphError, InplaceError, LeakedValueError
 from d2s.program.capture.results import Results
 from d2s.program.capture.views import Analysis
 from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.python.arrays.views import memory_of
-from d2s.runtime.trace import ValueNotes
+from d2s.runtime.trace import Capture, ValueNotes
 from d2s.runtime.values.tensors import is_array
 
 
@@ -65,17 +65,21 @@ def check_choices(names: list[str]) -> None:
         )
 
 
-def check_results(program: Any, notes: ValueNotes, results: Results, others: list[Any]) -> None:
+def check_results(program: Any, state: Capture, results: Results, others: list[Any]) -> None:
     """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
 
     Args:
-        program, notes: as :func:`check_views` gets them.
+        program: the captured program, of a part of a function.
+        state: of its capture.
         results: what it gives.
         others: the values that stand for arguments and for tensors of the state.
 
     Raises:
         InplaceError: (D2S304) a change of one would be seen through the other.
+        ContainerInGraphError: (D2S207) the same of a list or dict, which a list of the run holds.
     """
+    notes = state.notes
+    _check_doubles(state, results)
     given = {value.id for value in (*results.given, *others)}
     for value in results.given:
         picked = value.id in notes.selected or value.id in notes.sharing
@@ -96,6 +100,19 @@ def check_results(program: Any, notes: ValueNotes, results: Results, others: lis
         if memory in memories:
             raise _apart("an array of NumPy is a view of another one", ".copy()", array.value)
         memories.add(memory)
+
+
+def _check_doubles(state: Capture, results: Results) -> None:
+    for thing in results.kept:
+        was, place, _ = state.doubles.get(id(thing), (None, None, None))
+        if was is not None and was.container is thing:
+            raise ContainerInGraphError(
+                f"a {type(thing).__name__} is given back, and a list whose length a tensor decides "
+                "holds it, too, or another name on some runs",
+                cure="put a copy into the list, or change it before it is put there",
+                file=None if place is None else place.file,
+                line=None if place is None else place.line,
+            )
 
 
 def check_stored(program: Any, notes: ValueNotes, results: Results) -> None:
